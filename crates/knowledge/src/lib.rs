@@ -1,0 +1,35 @@
+//! Markdown knowledge bases: what is known, found again.
+//!
+//! Text becomes a [`Document`] of sections ([`document`]); a [`Base`] is a folder of them
+//! ([`base`]); the [`Library`] keeps all bases in step with their files ([`library`]) and hands
+//! out [`Snapshot`]s, on which every question is answered: [`retrieve`], [`list`], [`search`],
+//! [`dependencies`].
+//!
+//! Requests and answers are the product's contract: the same types stand behind the MCP tools,
+//! the command line and anything else that asks.
+
+pub mod base;
+mod blocks;
+pub mod dependencies;
+pub mod diagnostic;
+pub mod document;
+pub mod error;
+mod ids;
+mod keyword;
+pub mod library;
+pub mod list;
+pub mod metadata;
+pub mod path;
+pub mod retrieve;
+pub mod search;
+pub mod snapshot;
+mod suggest;
+mod text;
+pub mod watch;
+
+pub use base::Base;
+pub use document::Document;
+pub use error::Error;
+pub use library::{Changes, Library};
+pub use snapshot::{NodeRef, Snapshot};
+pub use text::count_tokens;

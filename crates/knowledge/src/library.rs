@@ -1,0 +1,223 @@
+//! The knowledge bases as they change: reads files, keeps the index, hands out snapshots.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use cap_std::fs::Dir;
+use rayon::prelude::*;
+
+use crate::base::{Base, MAX_FILE_BYTES};
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::keyword::KeywordIndex;
+use crate::path::RelPath;
+use crate::snapshot::{File, Snapshot};
+
+/// All knowledge bases of a process.
+pub struct Library {
+    bases: Vec<Arc<Base>>,
+    current: ArcSwap<Snapshot>,
+    /// Held for the length of a sync, so that syncs take turns.
+    writing: Mutex<Writing>,
+}
+
+struct Writing {
+    keyword: KeywordIndex,
+    next_version: u64,
+}
+
+/// What a sync found, as `base/path`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Changes {
+    pub added: Vec<String>,
+    pub changed: Vec<String>,
+    pub removed: Vec<String>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
+
+    pub fn alters_list(&self) -> bool {
+        !self.added.is_empty() || !self.removed.is_empty()
+    }
+}
+
+/// How far reading has come: files read, files in all.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    #[error("no knowledge base is configured")]
+    NoBase,
+    #[error("two knowledge bases are named `{0}`")]
+    DuplicateBase(String),
+    #[error("the keyword index failed: {0}")]
+    Index(#[from] tantivy::TantivyError),
+}
+
+enum Reading {
+    Kept(File),
+    Parsed(Document),
+    Unreadable(Diagnostic),
+}
+
+impl Library {
+    /// Reads all files of all bases.
+    pub fn open(bases: Vec<Base>, progress: Progress<'_>) -> Result<Self, LibraryError> {
+        if bases.is_empty() {
+            return Err(LibraryError::NoBase);
+        }
+        for (i, base) in bases.iter().enumerate() {
+            if bases[..i].iter().any(|other| other.name() == base.name()) {
+                return Err(LibraryError::DuplicateBase(base.name().to_owned()));
+            }
+        }
+        let bases: Vec<Arc<Base>> = bases.into_iter().map(Arc::new).collect();
+        let mut keyword = KeywordIndex::new()?;
+        let empty = Snapshot::new(bases.clone(), Vec::new(), keyword.commit()?, Vec::new());
+        let library = Self {
+            bases,
+            current: ArcSwap::from_pointee(empty),
+            writing: Mutex::new(Writing { keyword, next_version: 0 }),
+        };
+        library.sync(progress)?;
+        Ok(library)
+    }
+
+    /// What is known now. Cheap, and untouched by later syncs.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    pub fn bases(&self) -> &[Arc<Base>] {
+        &self.bases
+    }
+
+    /// Brings the library up to date with the files. Documents whose bytes are the same are kept.
+    pub fn sync(&self, progress: Progress<'_>) -> Result<Changes, LibraryError> {
+        let mut writing = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = self.snapshot();
+        let (readings, diagnostics) = self.read_all(&before, progress);
+        let (files, mut diagnostics, changes) =
+            writing.take_in(&self.bases, &before, readings, diagnostics)?;
+        if changes.is_empty() && diagnostics.iter().all(|note| before.diagnostics().contains(note))
+        {
+            return Ok(changes);
+        }
+        diagnostics.dedup();
+        let keyword = writing.keyword.commit()?;
+        let snapshot = Snapshot::new(self.bases.clone(), files, keyword, diagnostics);
+        self.current.store(Arc::new(snapshot));
+        Ok(changes)
+    }
+
+    fn read_all(
+        &self,
+        before: &Snapshot,
+        progress: Progress<'_>,
+    ) -> (Vec<(usize, Reading)>, Vec<Diagnostic>) {
+        let mut work: Vec<(usize, Arc<Dir>, RelPath)> = Vec::new();
+        let mut diagnostics = Vec::new();
+        for (b, base) in self.bases.iter().enumerate() {
+            let (paths, notes) = base.files();
+            diagnostics.extend(notes);
+            match base.open() {
+                Ok(dir) => {
+                    let dir = Arc::new(dir);
+                    work.extend(paths.into_iter().map(|path| (b, dir.clone(), path)));
+                }
+                Err(error) => {
+                    diagnostics.push(base.report("", format!("cannot be opened: {error}")));
+                }
+            }
+        }
+        let (done, total) = (AtomicUsize::new(0), work.len());
+        let readings = work
+            .into_par_iter()
+            .map(|(b, dir, path)| {
+                let reading = self.read(before, b, &dir, path);
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+                (b, reading)
+            })
+            .collect();
+        (readings, diagnostics)
+    }
+
+    fn read(&self, before: &Snapshot, b: usize, dir: &Dir, path: RelPath) -> Reading {
+        let bytes = match bounded_read(dir, &path) {
+            Ok(bytes) => bytes,
+            Err(reason) => {
+                return Reading::Unreadable(self.bases[b].report(path.as_str(), reason));
+            }
+        };
+        match before.file(b, &path) {
+            Some(file) if file.document.hash == blake3::hash(&bytes) => Reading::Kept(file.clone()),
+            _ => Reading::Parsed(Document::parse(path, &bytes)),
+        }
+    }
+}
+
+fn bounded_read(dir: &Dir, path: &RelPath) -> Result<Vec<u8>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let file = dir.open(path.as_str()).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("is larger than {MAX_FILE_BYTES} bytes and is left out"));
+    }
+    Ok(bytes)
+}
+
+impl Writing {
+    fn take_in(
+        &mut self,
+        bases: &[Arc<Base>],
+        before: &Snapshot,
+        readings: Vec<(usize, Reading)>,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Result<(Vec<File>, Vec<Diagnostic>, Changes), LibraryError> {
+        let mut changes = Changes::default();
+        let mut files = Vec::with_capacity(readings.len());
+        let name = |b: usize, path: &RelPath| format!("{}/{path}", bases[b].name());
+        for (base, reading) in readings {
+            match reading {
+                Reading::Kept(file) => files.push(file),
+                Reading::Unreadable(diagnostic) => diagnostics.push(diagnostic),
+                Reading::Parsed(document) => {
+                    let list = match before.file(base, &document.path) {
+                        Some(_) => &mut changes.changed,
+                        None => &mut changes.added,
+                    };
+                    list.push(name(base, &document.path));
+                    files.push(self.index(base, document)?);
+                }
+            }
+        }
+        let kept: std::collections::HashSet<u64> = files.iter().map(|file| file.version).collect();
+        for gone in before.files().iter().filter(|file| !kept.contains(&file.version)) {
+            self.keyword.remove(gone.version);
+            let name = name(gone.base, &gone.document.path);
+            if !changes.changed.contains(&name) {
+                changes.removed.push(name);
+            }
+        }
+        Ok((files, diagnostics, changes))
+    }
+
+    fn index(&mut self, base: usize, document: Document) -> Result<File, LibraryError> {
+        let version = self.next_version;
+        self.next_version += 1;
+        self.keyword.add(version, &document)?;
+        Ok(File { base, version, document: Arc::new(document) })
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("bases", &self.bases).finish_non_exhaustive()
+    }
+}

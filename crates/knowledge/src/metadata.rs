@@ -1,0 +1,233 @@
+//! What authors say about a node: `- key: value` lines below a heading, or YAML front matter.
+
+use serde_json::{Map, Value};
+
+/// Keys in the order the author wrote them. Values are strings, or lists of strings; YAML front
+/// matter may hold anything JSON can.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata(Map<String, Value>);
+
+/// Node types and statuses that are in use; others are kept as they are, and reported.
+pub const KNOWN_TYPES: [&str; 9] = [
+    "guideline",
+    "protocol",
+    "context",
+    "agent_skill",
+    "log",
+    "plan",
+    "task",
+    "recurring",
+    "documentation",
+];
+pub const KNOWN_STATUSES: [&str; 10] = [
+    "active",
+    "draft",
+    "deprecated",
+    "todo",
+    "in-progress",
+    "done",
+    "blocked",
+    "recurring",
+    "proposed",
+    "pending",
+];
+
+const KNOWN_KEYS: [&str; 8] =
+    ["id", "title", "type", "status", "owner", "blocked_by", "last_checked", "estimate"];
+
+impl Metadata {
+    /// Reads the items of a metadata list; items that are not `key: value` come back with their
+    /// position.
+    pub(crate) fn from_items<'a>(items: impl Iterator<Item = &'a str>) -> (Self, Vec<usize>) {
+        let mut metadata = Self::default();
+        let mut malformed = Vec::new();
+        for (position, item) in items.enumerate() {
+            match key_value(item) {
+                Some((key, value)) => metadata.set(key, value),
+                None => malformed.push(position),
+            }
+        }
+        (metadata, malformed)
+    }
+
+    pub(crate) fn from_yaml(yaml: &str) -> Result<Self, YamlFault> {
+        if yaml.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        match serde_saphyr::from_str::<Value>(yaml) {
+            Ok(Value::Object(map)) => {
+                let mut metadata = Self::default();
+                for (key, value) in map {
+                    metadata.set(&key, value);
+                }
+                Ok(metadata)
+            }
+            Ok(_) => {
+                Err(YamlFault { line: 1, message: "it is not a mapping of keys to values".into() })
+            }
+            Err(error) => Err(YamlFault {
+                line: error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1),
+                message: first_line(&error.to_string()),
+            }),
+        }
+    }
+
+    /// `last-checked` and `last_checked` are one key; unknown keys stay as they were written.
+    fn set(&mut self, key: &str, value: Value) {
+        let normal = key.replace('-', "_").to_ascii_lowercase();
+        let key = if KNOWN_KEYS.contains(&normal.as_str()) { normal } else { key.to_owned() };
+        self.0.insert(key, value);
+    }
+
+    /// `self` with what `stronger` says on top.
+    pub(crate) fn overlaid(mut self, stronger: Self) -> Self {
+        self.0.extend(stronger.0);
+        self
+    }
+
+    /// A value as text: what an author would have written for it.
+    pub fn text(&self, key: &str) -> Option<String> {
+        match self.0.get(key)? {
+            Value::Null => None,
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text.trim().to_owned()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// A value as a list: `[a, b]`, a nested list, or one word.
+    pub fn list(&self, key: &str) -> Vec<String> {
+        match self.0.get(key) {
+            Some(Value::Array(items)) => items
+                .iter()
+                .map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned))
+                .collect(),
+            Some(Value::String(text)) => split_list(text),
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn as_map(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+pub(crate) struct YamlFault {
+    /// Line inside the YAML, from 1.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+}
+
+/// `- key: value`, with an optional nested list or continuation lines below.
+fn key_value(item: &str) -> Option<(&str, Value)> {
+    let item = item.trim_start().strip_prefix(['-', '*', '+'])?;
+    let (first, rest) = item.split_once('\n').unwrap_or((item, ""));
+    let (key, value) = first.split_once(':')?;
+    let (key, value) = (key.trim(), value.trim());
+    if !is_key(key) {
+        return None;
+    }
+    let nested: Vec<&str> = rest.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let bullets: Vec<&str> = nested.iter().filter_map(|l| l.strip_prefix("- ")).collect();
+    if value.is_empty() && !bullets.is_empty() && bullets.len() == nested.len() {
+        return Some((key, strings(bullets.into_iter().map(unquoted))));
+    }
+    let whole = std::iter::once(value).chain(nested).collect::<Vec<_>>().join(" ");
+    let whole = whole.trim();
+    match whole.strip_prefix('[').and_then(|v| v.strip_suffix(']')) {
+        Some(inside) => Some((key, strings(split_list(inside).iter().map(String::as_str)))),
+        None => Some((key, Value::String(unquoted(whole).to_owned()))),
+    }
+}
+
+fn is_key(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// Whether a list item could have been meant as metadata: it starts with a key we know.
+pub(crate) fn looks_like_metadata(item: &str) -> bool {
+    key_value(item).is_some_and(|(key, _)| KNOWN_KEYS.contains(&key.replace('-', "_").as_str()))
+}
+
+fn split_list(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(|part| unquoted(part.trim()).to_owned())
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
+fn strings<'a>(items: impl Iterator<Item = &'a str>) -> Value {
+    items.map(Value::from).collect()
+}
+
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|t| t.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn check(items: &[&str], expected: &Value) {
+        let (metadata, malformed) = Metadata::from_items(items.iter().copied());
+        assert_eq!(&Value::Object(metadata.0), expected);
+        assert_eq!(malformed, Vec::<usize>::new());
+    }
+
+    #[test]
+    fn values_are_text_or_lists() {
+        check(
+            &["- id: a.b", "- estimate: 2d", "- owner: \"x: y\""],
+            &json!({"id": "a.b", "estimate": "2d", "owner": "x: y"}),
+        );
+        check(
+            &["- blocked_by: [a.b, 'c']", "- tags: []"],
+            &json!({"blocked_by": ["a.b", "c"], "tags": []}),
+        );
+        check(&["- blocked_by:\n  - a\n  - b"], &json!({"blocked_by": ["a", "b"]}));
+        check(&["- title: one\n  two"], &json!({"title": "one two"}));
+    }
+
+    #[test]
+    fn hyphenated_keys_are_accepted() {
+        check(
+            &["- last-checked: 2026-01-02", "- my-key: v"],
+            &json!({"last_checked": "2026-01-02", "my-key": "v"}),
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_pair_is_named_by_position() {
+        let (metadata, malformed) =
+            Metadata::from_items(["- id: a", "- just words", "- two words: x"].into_iter());
+        assert_eq!(metadata.text("id").as_deref(), Some("a"));
+        assert_eq!(malformed, [1, 2]);
+    }
+
+    #[test]
+    fn yaml_front_matter_may_hold_any_value() {
+        let Ok(metadata) = Metadata::from_yaml("title: T\nweight: 3\nblocked-by: [a]\n") else {
+            panic!("valid YAML");
+        };
+        assert_eq!(metadata.text("title").as_deref(), Some("T"));
+        assert_eq!(metadata.text("weight").as_deref(), Some("3"));
+        assert_eq!(metadata.list("blocked_by"), ["a"]);
+        assert!(Metadata::from_yaml("a: [1").is_err());
+        assert!(Metadata::from_yaml("- a\n- b").is_err());
+    }
+}

@@ -1,0 +1,418 @@
+//! Everything known at one moment. Answers are given from a snapshot, so files may come and go
+//! while a question is being answered.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::base::Base;
+use crate::dependencies::Graph;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Document, Section};
+use crate::error::Error;
+use crate::ids;
+use crate::keyword::{KeywordSearcher, NodeKey};
+use crate::path::RelPath;
+use crate::suggest::nearest;
+use crate::text::{count_tokens, keywords, slug};
+
+#[derive(Debug)]
+pub struct Snapshot {
+    bases: Vec<Arc<Base>>,
+    /// By base and path.
+    files: Vec<File>,
+    nodes: Vec<Entry>,
+    /// Where the nodes of a file start, by the file's version.
+    first_nodes: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    /// Ids without the name of their base; the same as `by_id` when there is one base.
+    by_bare_id: HashMap<String, Vec<usize>>,
+    pub(crate) graph: Graph,
+    pub(crate) keyword: KeywordSearcher,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A document in its base.
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    pub(crate) base: usize,
+    /// Grows with every version of every document that was ever read.
+    pub(crate) version: u64,
+    pub(crate) document: Arc<Document>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: String,
+    bare_from: usize,
+    file: usize,
+    section: usize,
+}
+
+/// A node of a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeRef<'a> {
+    snapshot: &'a Snapshot,
+    index: usize,
+}
+
+impl Snapshot {
+    /// `files` are sorted by base and path; `diagnostics` are those of the walk.
+    pub(crate) fn new(
+        bases: Vec<Arc<Base>>,
+        files: Vec<File>,
+        keyword: KeywordSearcher,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Self {
+        let nodes = entries(&bases, &files, &mut diagnostics);
+        let mut by_id = HashMap::with_capacity(nodes.len());
+        let mut by_bare_id: HashMap<String, Vec<usize>> = HashMap::with_capacity(nodes.len());
+        let mut first_nodes = HashMap::with_capacity(files.len());
+        for (index, node) in nodes.iter().enumerate() {
+            if node.section == 0 {
+                first_nodes.insert(files[node.file].version, index);
+            }
+            by_id.insert(node.id.clone(), index);
+            by_bare_id.entry(node.id[node.bare_from..].to_owned()).or_default().push(index);
+        }
+        for file in &files {
+            let (base, path) = (bases[file.base].name(), file.document.path.as_str());
+            diagnostics.extend(file.document.diagnostics.iter().map(|d| d.located(base, path)));
+        }
+        let mut snapshot = Self {
+            bases,
+            files,
+            nodes,
+            first_nodes,
+            by_id,
+            by_bare_id,
+            graph: Graph::default(),
+            keyword,
+            diagnostics,
+        };
+        let (graph, unsound) = Graph::of(&snapshot);
+        snapshot.graph = graph;
+        snapshot.diagnostics.extend(unsound);
+        snapshot
+            .diagnostics
+            .sort_by(|a, b| (&a.base, &a.path, a.line).cmp(&(&b.base, &b.path, b.line)));
+        snapshot
+    }
+
+    pub fn bases(&self) -> impl Iterator<Item = &Base> {
+        self.bases.iter().map(Arc::as_ref)
+    }
+
+    /// What authors may want to mend, by base, path and line.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn file_count(&self) -> usize {
+        self.files.len()
+    }
+
+    pub fn nodes(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        (0..self.nodes.len()).map(|index| self.at(index))
+    }
+
+    /// The root node of every file, by base and path.
+    pub fn roots(&self) -> impl ExactSizeIterator<Item = NodeRef<'_>> {
+        self.files.iter().map(|file| self.root_of(file))
+    }
+
+    pub(crate) fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    pub(crate) fn at(&self, index: usize) -> NodeRef<'_> {
+        NodeRef { snapshot: self, index }
+    }
+
+    /// The node that the keyword index knows by `key`.
+    pub(crate) fn by_key(&self, key: NodeKey) -> Option<NodeRef<'_>> {
+        let root = self.first_nodes.get(&key.version())?;
+        Some(self.at(root + key.section()))
+    }
+
+    fn root_of(&self, file: &File) -> NodeRef<'_> {
+        self.at(self.first_nodes[&file.version])
+    }
+
+    /// The node that `name` means: an id, an id with its base (`handbook:intro`), or a path with
+    /// an optional section (`guides/SETUP.md#linux`).
+    pub fn resolve(&self, name: &str) -> Result<NodeRef<'_>, Error> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(Error::Empty { name: "id" });
+        }
+        if let Some(&index) = self.by_id.get(name) {
+            return Ok(self.at(index));
+        }
+        match self.by_bare_id.get(name).map(Vec::as_slice) {
+            Some(&[index]) => return Ok(self.at(index)),
+            Some(several) => {
+                return Err(Error::AmbiguousNode {
+                    id: name.to_owned(),
+                    candidates: several.iter().map(|&i| self.nodes[i].id.clone()).collect(),
+                });
+            }
+            None => {}
+        }
+        let is_file = name.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("md"));
+        if is_file || name.contains(['/', '\\', '#']) {
+            return self.resolve_path(name);
+        }
+        Err(Error::UnknownNode {
+            id: name.to_owned(),
+            suggestions: nearest(name, self.nodes.iter().map(|node| node.id.as_str())),
+        })
+    }
+
+    /// `path#section`, in the one base that has the path, or in the base that its first folder
+    /// names.
+    fn resolve_path(&self, name: &str) -> Result<NodeRef<'_>, Error> {
+        let (path, fragment) = match name.split_once('#') {
+            Some((path, fragment)) => (path, Some(fragment)),
+            None => (name, None),
+        };
+        let parsed = RelPath::parse(path)?;
+        let holders: Vec<usize> =
+            (0..self.bases.len()).filter(|&base| self.file(base, &parsed).is_some()).collect();
+        match holders.as_slice() {
+            [base] => self.locate(self.bases[*base].name(), path, fragment),
+            [] => match path.split_once('/') {
+                Some((base, rest)) if self.bases().any(|b| b.name() == base) => {
+                    self.locate(base, rest, fragment)
+                }
+                _ => self.locate(self.bases[0].name(), path, fragment),
+            },
+            several => Err(Error::AmbiguousNode {
+                id: name.to_owned(),
+                candidates: several
+                    .iter()
+                    .map(|&base| format!("{}/{name}", self.bases[base].name()))
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The node at a path of a base: the file's root, or the section that `fragment` names by its
+    /// id, the end of its id, or its heading.
+    pub fn locate(
+        &self,
+        base: &str,
+        path: &str,
+        fragment: Option<&str>,
+    ) -> Result<NodeRef<'_>, Error> {
+        let path = RelPath::parse(path)?;
+        let Some(base_index) = self.bases.iter().position(|b| b.name() == base) else {
+            return Err(Error::UnknownBase {
+                name: base.to_owned(),
+                known: self.bases().map(|b| b.name().to_owned()).collect(),
+            });
+        };
+        let Some(file) = self.file(base_index, &path) else {
+            let paths = self.files.iter().filter(|file| file.base == base_index);
+            return Err(Error::UnknownFile {
+                base: base.to_owned(),
+                suggestions: nearest(path.as_str(), paths.map(|f| f.document.path.as_str())),
+                path: path.to_string(),
+            });
+        };
+        let root = self.root_of(file);
+        match fragment.filter(|fragment| !fragment.is_empty()) {
+            None => Ok(root),
+            Some(fragment) => root.section_named(fragment).ok_or_else(|| Error::UnknownSection {
+                path: path.to_string(),
+                fragment: fragment.to_owned(),
+                suggestions: root.near_fragments(fragment),
+            }),
+        }
+    }
+
+    pub(crate) fn file(&self, base: usize, path: &RelPath) -> Option<&File> {
+        let at =
+            self.files.binary_search_by(|file| (file.base, &file.document.path).cmp(&(base, path)));
+        at.ok().map(|at| &self.files[at])
+    }
+
+    /// Looks up the target of a dependency as seen from `from`: its own base comes first.
+    pub(crate) fn target(&self, from: NodeRef<'_>, target: &str) -> Option<usize> {
+        let own = from.file().base;
+        let bare = self.by_bare_id.get(target);
+        let in_own_base = bare.and_then(|found| {
+            found.iter().find(|&&index| self.files[self.nodes[index].file].base == own)
+        });
+        in_own_base.or_else(|| self.by_id.get(target)).copied()
+    }
+
+    pub(crate) fn near_ids(&self, id: &str) -> Vec<String> {
+        nearest(id, self.nodes.iter().map(|node| node.id.as_str()))
+    }
+}
+
+fn entries(bases: &[Arc<Base>], files: &[File], diagnostics: &mut Vec<Diagnostic>) -> Vec<Entry> {
+    let mut nodes = Vec::new();
+    for (b, base) in bases.iter().enumerate() {
+        let first = files.partition_point(|file| file.base < b);
+        let last = files.partition_point(|file| file.base <= b);
+        let documents: Vec<&Document> = files[first..last].iter().map(|f| &*f.document).collect();
+        let (ids, duplicates) = ids::assign(&documents, base.name());
+        diagnostics.extend(duplicates);
+        // With one base, ids are what authors wrote; with several, they say whose they are.
+        let prefix = if bases.len() > 1 { format!("{}:", base.name()) } else { String::new() };
+        for (file, ids) in (first..last).zip(ids) {
+            nodes.extend(ids.into_iter().enumerate().map(|(section, bare)| Entry {
+                id: format!("{prefix}{bare}"),
+                bare_from: prefix.len(),
+                file,
+                section,
+            }));
+        }
+    }
+    nodes
+}
+
+impl<'a> NodeRef<'a> {
+    fn entry(self) -> &'a Entry {
+        &self.snapshot.nodes[self.index]
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn file(self) -> &'a File {
+        &self.snapshot.files[self.entry().file]
+    }
+
+    pub(crate) fn key(self) -> NodeKey {
+        NodeKey::new(self.file().version, self.entry().section)
+    }
+
+    pub fn document(self) -> &'a Document {
+        &self.file().document
+    }
+
+    pub fn section(self) -> &'a Section {
+        &self.document().sections[self.entry().section]
+    }
+
+    pub fn base(self) -> &'a Base {
+        &self.snapshot.bases[self.file().base]
+    }
+
+    /// Unique among all nodes: `handbook:intro` when there are several bases, else `intro`.
+    pub fn id(self) -> &'a str {
+        &self.entry().id
+    }
+
+    fn bare_id(self) -> &'a str {
+        let entry = self.entry();
+        &entry.id[entry.bare_from..]
+    }
+
+    /// The part of its id that names it inside its file; none for the file's root.
+    pub fn anchor(self) -> Option<&'a str> {
+        let root = self.root();
+        if root.index == self.index {
+            return None;
+        }
+        let id = self.bare_id();
+        let below = id.strip_prefix(root.bare_id()).and_then(|rest| rest.strip_prefix('.'));
+        Some(below.unwrap_or(id))
+    }
+
+    /// `guides/SETUP.md#linux`
+    pub fn path(self) -> String {
+        let file = &self.document().path;
+        match self.anchor() {
+            Some(anchor) => format!("{file}#{anchor}"),
+            None => file.to_string(),
+        }
+    }
+
+    pub fn title(self) -> &'a str {
+        &self.section().title
+    }
+
+    pub fn kind(self) -> &'a str {
+        &self.section().kind
+    }
+
+    pub fn status(self) -> &'a str {
+        &self.section().status
+    }
+
+    /// The node's own text, without heading and metadata.
+    pub fn body(self) -> Cow<'a, str> {
+        self.document().body(self.entry().section)
+    }
+
+    /// The node and all below it as they stand in the file.
+    pub fn source(self) -> &'a str {
+        self.document().source(self.entry().section)
+    }
+
+    /// Tokens of [`NodeRef::body`].
+    pub fn token_count(self) -> usize {
+        count_tokens(&self.body())
+    }
+
+    /// BLAKE3 of the node's own source: it changes when heading, metadata or body do.
+    pub fn content_hash(self) -> String {
+        let source = self.document().own_source(self.entry().section);
+        blake3::hash(source.as_bytes()).to_hex().to_string()
+    }
+
+    pub fn keywords(self) -> Vec<String> {
+        keywords(self.title(), &self.body(), 12)
+    }
+
+    /// The ids in its `blocked_by`, as the author wrote them.
+    pub fn blocked_by(self) -> Vec<String> {
+        self.section().metadata.list("blocked_by")
+    }
+
+    #[must_use]
+    pub fn root(self) -> Self {
+        self.sibling(0)
+    }
+
+    pub fn parent(self) -> Option<Self> {
+        self.section().parent.map(|parent| self.sibling(parent))
+    }
+
+    pub fn children(self) -> impl ExactSizeIterator<Item = Self> {
+        self.section().children.iter().map(move |&child| self.sibling(child))
+    }
+
+    /// The node and all below it, in reading order.
+    pub fn subtree(self) -> impl Iterator<Item = Self> {
+        let sections = self.document().subtree(self.entry().section);
+        sections.map(move |section| self.sibling(section))
+    }
+
+    /// Another section of the same file.
+    fn sibling(self, section: usize) -> Self {
+        self.snapshot.at(self.index - self.entry().section + section)
+    }
+
+    fn section_named(self, fragment: &str) -> Option<Self> {
+        let by_anchor = |node: &Self| node.anchor() == Some(fragment) || node.bare_id() == fragment;
+        let by_heading = |node: &Self| {
+            let section = node.section();
+            section.slug == fragment || slug(&section.title) == fragment
+        };
+        self.subtree().find(by_anchor).or_else(|| self.subtree().find(by_heading))
+    }
+
+    fn near_fragments(self, fragment: &str) -> Vec<String> {
+        nearest(fragment, self.subtree().filter_map(Self::anchor))
+    }
+}
