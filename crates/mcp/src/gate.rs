@@ -1,0 +1,99 @@
+//! How many requests are worked on at once, how many may wait, and for how long.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::ErrorData;
+use tokio::sync::Semaphore;
+
+pub(crate) const MAX_CONCURRENT: usize = 10;
+pub(crate) const MAX_WAITING: usize = 100;
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    /// Those inside and those waiting.
+    admitted: Arc<Semaphore>,
+    working: Arc<Semaphore>,
+    timeout: Duration,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    #[error(
+        "the server is busy: {MAX_CONCURRENT} requests are being worked on and {MAX_WAITING} wait; try again shortly"
+    )]
+    Busy,
+    #[error("the request took longer than {0:?} and was given up; ask for less at once")]
+    TimedOut(Duration),
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self::with_limits(MAX_CONCURRENT, MAX_WAITING, TIMEOUT)
+    }
+
+    fn with_limits(concurrent: usize, waiting: usize, timeout: Duration) -> Self {
+        Self {
+            admitted: Arc::new(Semaphore::new(concurrent + waiting)),
+            working: Arc::new(Semaphore::new(concurrent)),
+            timeout,
+        }
+    }
+
+    /// Runs `work` when there is room. The time limit includes the wait.
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T, Refused> {
+        let _admitted = self.admitted.try_acquire().map_err(|_| Refused::Busy)?;
+        let in_turn = async {
+            let _working = self.working.acquire().await.map_err(|_| Refused::Busy)?;
+            Ok(work.await)
+        };
+        let timed = tokio::time::timeout(self.timeout, in_turn).await;
+        timed.unwrap_or(Err(Refused::TimedOut(self.timeout)))
+    }
+}
+
+impl From<Refused> for ErrorData {
+    fn from(refused: Refused) -> Self {
+        Self::internal_error(refused.to_string(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+
+    #[tokio::test]
+    async fn beyond_the_limit_requests_wait_and_beyond_that_they_are_refused() {
+        let gate = Gate::with_limits(1, 1, Duration::from_secs(60));
+        let (release, held) = tokio::sync::oneshot::channel::<()>();
+        let working = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.run(async { held.await.is_ok() }).await }
+        });
+        while gate.working.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let waiting = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.run(async { 2 }).await }
+        });
+        while gate.admitted.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(gate.run(async { 3 }).await, Err(Refused::Busy));
+        release.send(()).unwrap();
+        assert_eq!(working.await.unwrap(), Ok(true));
+        assert_eq!(waiting.await.unwrap(), Ok(2));
+        assert_eq!(gate.run(async { 4 }).await, Ok(4));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_never_ends_is_given_up() {
+        let gate = Gate::new();
+        assert_eq!(gate.run(pending::<()>()).await, Err(Refused::TimedOut(TIMEOUT)));
+        assert_eq!(gate.run(async { 1 }).await, Ok(1));
+    }
+}

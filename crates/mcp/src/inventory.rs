@@ -1,0 +1,117 @@
+//! Everything a client can find here, registered once.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use kenning_knowledge::count_tokens;
+
+use crate::knowledge;
+use crate::prompt::Prompt;
+use crate::resource::ResourceFamily;
+use crate::tool::{Effect, Tool};
+
+/// A group of tools that is switched on and off together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Toolset {
+    Knowledge,
+}
+
+impl Toolset {
+    pub const ALL: [Self; 1] = [Self::Knowledge];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Knowledge => "knowledge",
+        }
+    }
+
+    /// A list such as `knowledge` or `all`.
+    pub fn parse_list(list: &[String]) -> Result<Vec<Self>, UnknownToolset> {
+        if list.iter().any(|name| name == "all") {
+            return Ok(Self::ALL.to_vec());
+        }
+        list.iter().map(|name| name.parse()).collect()
+    }
+}
+
+impl fmt::Display for Toolset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("there is no toolset `{0}`; there is {known}, and `all`", known = Toolset::ALL.map(|t| format!("`{t}`")).join(", "))]
+pub struct UnknownToolset(String);
+
+impl FromStr for Toolset {
+    type Err = UnknownToolset;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|toolset| toolset.name() == name.trim());
+        found.ok_or_else(|| UnknownToolset(name.to_owned()))
+    }
+}
+
+/// The tools, resources and prompts of a server, in the order clients see them.
+#[derive(Clone, Default)]
+pub struct Inventory {
+    pub tools: Vec<Tool>,
+    pub resources: Vec<Arc<dyn ResourceFamily>>,
+    pub prompts: Vec<Prompt>,
+}
+
+impl Inventory {
+    /// All there is.
+    pub fn full() -> Self {
+        Self {
+            tools: knowledge::tools(),
+            resources: vec![Arc::new(knowledge::KnowledgeResources)],
+            prompts: knowledge::prompts(),
+        }
+    }
+
+    /// Only the tools of these toolsets; none that write, if `read_only`.
+    #[must_use]
+    pub fn select(mut self, toolsets: &[Toolset], access: Access) -> Self {
+        self.tools.retain(|tool| {
+            toolsets.contains(&tool.toolset)
+                && (access == Access::ReadWrite || tool.effect == Effect::Reads)
+        });
+        self
+    }
+
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    pub fn prompt(&self, name: &str) -> Option<&Prompt> {
+        self.prompts.iter().find(|prompt| prompt.name == name)
+    }
+
+    pub fn family(&self, uri: &str) -> Option<&dyn ResourceFamily> {
+        let (scheme, _) = uri.split_once("://")?;
+        self.resources.iter().map(AsRef::as_ref).find(|family| family.scheme() == scheme)
+    }
+
+    /// What the list of tools costs a model that reads it, in tokens.
+    pub fn token_cost(&self) -> usize {
+        let definitions: Vec<_> = self.tools.iter().map(Tool::definition).collect();
+        let listed = serde_json::to_string(&definitions);
+        count_tokens(&listed.expect("tool definitions are plain JSON"))
+    }
+}
+
+/// Whether tools that change something are offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    ReadWrite,
+    ReadOnly,
+}
+
+impl fmt::Debug for Inventory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inventory").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}

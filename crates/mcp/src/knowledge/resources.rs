@@ -1,0 +1,200 @@
+//! `knowledge://base/path#node`: files and their sections.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use kenning_knowledge::{Base, NodeRef, Snapshot};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
+use serde_json::json;
+
+use crate::resource::{ReadError, ResourceFamily};
+use crate::rooms::Rooms;
+
+const SCHEME: &str = "knowledge";
+const MARKDOWN: &str = "text/markdown";
+const FILE: &str = "knowledge://{base}/{+path}";
+const SECTION: &str = "knowledge://{base}/{+path}#{node}";
+
+/// What has a meaning of its own in a URI, or none at all.
+const ESCAPED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}')
+    .add(b'[')
+    .add(b']');
+
+#[derive(Debug, Clone, Copy)]
+pub struct KnowledgeResources;
+
+impl ResourceFamily for KnowledgeResources {
+    fn scheme(&self) -> &'static str {
+        SCHEME
+    }
+
+    fn description(&self) -> &'static str {
+        "A Markdown file of a knowledge base, or one section of it with all below"
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        vec![
+            ResourceTemplate::new(FILE, "knowledge_file")
+                .with_title("Knowledge base file")
+                .with_description("A file of a knowledge base, as it was written")
+                .with_mime_type(MARKDOWN),
+            ResourceTemplate::new(SECTION, "knowledge_section")
+                .with_title("Section of a knowledge base file")
+                .with_description(
+                    "One section and all below it; `node` is the section's id, the part of it \
+                     below the file's id, or its heading as a slug",
+                )
+                .with_mime_type(MARKDOWN),
+        ]
+    }
+
+    fn list(&self, rooms: &Rooms, after: Option<&str>, limit: usize) -> Vec<Resource> {
+        let snapshot = rooms.library.snapshot();
+        let names: Vec<&str> = snapshot.bases().map(Base::name).collect();
+        let place =
+            |base: &str, path: &str| (names.iter().position(|name| *name == base), path.to_owned());
+        // The cursor's file may be gone by now; its place in the order is not.
+        let seen = after.and_then(|uri| address(uri).ok()).map(|at| place(&at.base, &at.path));
+        let roots = snapshot.roots().filter(|root| {
+            seen.as_ref().is_none_or(|seen| place(root.base().name(), &root.path()) > *seen)
+        });
+        roots.take(limit).map(describe).collect()
+    }
+
+    fn read(&self, rooms: &Rooms, uri: &str) -> Result<ResourceContents, ReadError> {
+        let at = address(uri)?;
+        let snapshot = rooms.library.snapshot();
+        let node = snapshot.locate(&at.base, &at.path, at.fragment.as_deref())?;
+        Ok(ResourceContents::TextResourceContents {
+            uri: uri.to_owned(),
+            mime_type: Some(MARKDOWN.to_owned()),
+            text: node.source().to_owned(),
+            meta: Some(meta(node)),
+        })
+    }
+
+    fn complete(
+        &self,
+        rooms: &Rooms,
+        argument: &str,
+        chosen: &HashMap<String, String>,
+    ) -> Vec<String> {
+        let snapshot = rooms.library.snapshot();
+        match argument {
+            "base" => snapshot.bases().map(|base| base.name().to_owned()).collect(),
+            "path" => {
+                let base = chosen.get("base");
+                let in_base = |root: &NodeRef<'_>| base.is_none_or(|b| root.base().name() == b);
+                snapshot.roots().filter(in_base).map(NodeRef::path).collect()
+            }
+            "node" => anchors(&snapshot, chosen),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn anchors(snapshot: &Snapshot, chosen: &HashMap<String, String>) -> Vec<String> {
+    let fits = |node: &NodeRef<'_>| {
+        chosen.get("base").is_none_or(|base| node.base().name() == base)
+            && chosen.get("path").is_none_or(|path| node.document().path.as_str() == path)
+    };
+    let nodes = snapshot.nodes().filter(fits);
+    nodes.filter_map(NodeRef::anchor).map(str::to_owned).collect()
+}
+
+fn describe(root: NodeRef<'_>) -> Resource {
+    let mut resource = Resource::new(file_uri(root.base().name(), &root.path()), root.path())
+        .with_title(root.title())
+        .with_mime_type(MARKDOWN)
+        .with_size(root.source().len() as u64);
+    resource.meta = Some(meta(root));
+    resource
+}
+
+fn meta(node: NodeRef<'_>) -> MetaObject {
+    let mut meta = json!({"id": node.id(), "type": node.kind(), "status": node.status()});
+    if let Some(checked) = &node.section().last_checked {
+        meta["last_checked"] = json!(checked);
+    }
+    serde_json::from_value(meta).expect("an object of strings is metadata")
+}
+
+/// The URI of a file.
+pub fn file_uri(base: &str, path: &str) -> String {
+    let escaped = |text| utf8_percent_encode(text, ESCAPED);
+    format!("{SCHEME}://{}/{}", escaped(base), escaped(path))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Address {
+    base: String,
+    path: String,
+    fragment: Option<String>,
+}
+
+/// Takes a URI apart and decodes its parts. Whether the path is sound is for the knowledge base
+/// to say, after decoding.
+fn address(uri: &str) -> Result<Address, ReadError> {
+    let malformed = |reason: &str| ReadError {
+        message: format!("`{uri}` is not a knowledge URI: {reason}"),
+        hint: format!("URIs look like `{SCHEME}://base/guides/SETUP.md#linux`"),
+    };
+    let rest = uri
+        .strip_prefix(SCHEME)
+        .and_then(|rest| rest.strip_prefix("://"))
+        .ok_or_else(|| malformed("it has another scheme"))?;
+    let (rest, fragment) = match rest.split_once('#') {
+        Some((rest, fragment)) => (rest, Some(fragment)),
+        None => (rest, None),
+    };
+    let (base, path) = rest.split_once('/').ok_or_else(|| malformed("it names no file"))?;
+    let decode = |part: &str| {
+        let decoded = percent_decode_str(part).decode_utf8().map(Cow::into_owned);
+        decoded.map_err(|_| malformed("it does not decode to UTF-8"))
+    };
+    Ok(Address {
+        base: decode(base)?,
+        path: decode(path)?,
+        fragment: fragment.map(decode).transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_are_taken_apart_and_decoded() {
+        let at = address("knowledge://team/a%20b/C.md#x.y").unwrap();
+        let expected =
+            Address { base: "team".into(), path: "a b/C.md".into(), fragment: Some("x.y".into()) };
+        assert_eq!(at, expected);
+        for uri in ["file:///etc/passwd", "knowledge:/x/y", "knowledge://base", "knowledge://b/%ff"]
+        {
+            assert!(address(uri).is_err(), "{uri}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn uris_of_files_lead_back_to_them(path in "[^/\\x00]{1,8}(/[^/\\x00]{1,8}){0,3}") {
+            let at = address(&file_uri("base", &path)).unwrap();
+            prop_assert_eq!(at, Address { base: "base".into(), path, fragment: None });
+        }
+    }
+}

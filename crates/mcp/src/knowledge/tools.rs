@@ -1,0 +1,98 @@
+//! Find, read and list knowledge.
+
+use kenning_knowledge::Error;
+use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse};
+use kenning_knowledge::list::{ListRequest, ListResponse};
+use kenning_knowledge::retrieve::{RetrieveRequest, RetrieveResponse};
+use kenning_knowledge::search::{SearchRequest, SearchResponse};
+use serde_json::json;
+
+use crate::inventory::Toolset;
+use crate::rooms::Rooms;
+use crate::tool::{Example, Tool};
+
+pub fn tools() -> Vec<Tool> {
+    vec![retrieve_knowledge(), list_knowledge_bases(), search_knowledge(), get_dependencies()]
+}
+
+fn retrieve_knowledge() -> Tool {
+    fn run(rooms: &Rooms, request: &RetrieveRequest) -> Result<RetrieveResponse, Error> {
+        rooms.library.snapshot().retrieve(request)
+    }
+    Tool {
+        title: "Retrieve knowledge",
+        description: "Fetches the full content of one or more knowledge base nodes. Ids that name \
+                      no node come back in `not_found` with near misses.",
+        examples: vec![
+            Example {
+                description: "One section",
+                arguments: json!({"ids": ["guidelines.security.authentication"]}),
+            },
+            Example {
+                description: "A file by its path, with all its sections, as plain text",
+                arguments: json!({
+                    "ids": ["protocols/RELEASE.md"], "include_children": true, "format": "plain"
+                }),
+            },
+        ],
+        errors: &["INVALID_ARGUMENT"],
+        ..Tool::new("retrieve_knowledge", Toolset::Knowledge, run)
+    }
+}
+
+fn list_knowledge_bases() -> Tool {
+    fn run(rooms: &Rooms, request: &ListRequest) -> Result<ListResponse, Error> {
+        rooms.library.snapshot().list(request)
+    }
+    Tool {
+        title: "List knowledge bases",
+        description: "Returns a catalog of all available knowledge bases with their metadata, one \
+                      entry per file. A filter lets a file through if any of its sections fits.",
+        examples: vec![Example {
+            description: "Files with guidelines that are in force",
+            arguments: json!({"filter_type": "guideline", "filter_status": "active"}),
+        }],
+        errors: &["INVALID_ARGUMENT", "BASE_NOT_FOUND"],
+        ..Tool::new("list_knowledge_bases", Toolset::Knowledge, run)
+    }
+}
+
+fn search_knowledge() -> Tool {
+    fn run(rooms: &Rooms, request: &SearchRequest) -> Result<SearchResponse, Error> {
+        rooms.library.snapshot().search(request)
+    }
+    Tool {
+        title: "Search knowledge",
+        description: "Searches all knowledge bases for nodes that match the query, best first, \
+                      each with the stretch of text that matched.",
+        examples: vec![Example {
+            description: "Words of a question, in one part of the base",
+            arguments: json!({
+                "query": "how long is an access token valid",
+                "scope": ["guidelines.security"],
+                "max_results": 3
+            }),
+        }],
+        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE", "UNSUPPORTED"],
+        ..Tool::new("search_knowledge", Toolset::Knowledge, run)
+    }
+}
+
+fn get_dependencies() -> Tool {
+    fn run(rooms: &Rooms, request: &DependenciesRequest) -> Result<DependenciesResponse, Error> {
+        rooms.library.snapshot().dependencies(request)
+    }
+    Tool {
+        title: "Get dependencies",
+        description: "Given a node ID, returns all nodes it depends on (via `blocked_by`) and all \
+                      nodes that depend on it. Circles and targets that do not exist are named.",
+        examples: vec![Example {
+            description: "Everything a task waits for",
+            arguments: json!({
+                "node_id": "plans.multi_tenancy.rollout", "direction": "upstream", "depth": 5
+            }),
+        }],
+        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE"],
+        ..Tool::new("get_dependencies", Toolset::Knowledge, run)
+    }
+}

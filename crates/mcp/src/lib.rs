@@ -1,0 +1,25 @@
+//! Kenning over the Model Context Protocol.
+//!
+//! The [`Inventory`] is the one place where a tool, a resource family or a prompt is registered
+//! ([`knowledge`] holds those of the knowledge bases). A [`Server`] answers a client from an
+//! inventory and the [`Rooms`] behind it; [`stdio`] and [`http`] carry it.
+//!
+//! This crate translates. What the answers say is decided in the rooms.
+
+mod gate;
+pub mod http;
+pub mod inventory;
+pub mod knowledge;
+pub mod prompt;
+pub mod resource;
+pub mod rooms;
+mod schema;
+mod server;
+mod session;
+pub mod stdio;
+pub mod tool;
+
+pub use inventory::{Inventory, Toolset};
+pub use rooms::Rooms;
+pub use server::{Server, Transport};
+pub use session::{ChangeFeed, Changed};

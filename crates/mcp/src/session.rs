@@ -1,0 +1,113 @@
+//! What clients hear when files change.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, RoleServer, SubscriptionContext};
+use tokio::sync::broadcast;
+
+/// A change that clients may want to hear of.
+#[derive(Debug, Clone, Default)]
+pub struct Changed {
+    /// Resources came or went.
+    pub list: bool,
+    /// Resources that changed, by URI.
+    pub uris: Vec<String>,
+}
+
+/// Where changes are announced, and from where every client hears of them.
+#[derive(Debug, Clone)]
+pub struct ChangeFeed(broadcast::Sender<Changed>);
+
+impl Default for ChangeFeed {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(64))
+    }
+}
+
+impl ChangeFeed {
+    pub fn announce(&self, changed: Changed) {
+        // Nobody listening is fine.
+        let _ = self.0.send(changed);
+    }
+
+    /// The next change. One who listens too slowly is told that anything may have changed.
+    async fn next(changes: &mut broadcast::Receiver<Changed>) -> Option<Changed> {
+        match changes.recv().await {
+            Ok(changed) => Some(changed),
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                Some(Changed { list: true, uris: Vec::new() })
+            }
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+
+    /// Tells a client of the `initialize` eras, which subscribes to single URIs.
+    pub(crate) async fn tell(&self, peer: Peer<RoleServer>, subscribed: Subscriptions) {
+        let mut changes = self.0.subscribe();
+        while let Some(changed) = Self::next(&mut changes).await {
+            if changed.list && peer.notify_resource_list_changed().await.is_err() {
+                return;
+            }
+            for uri in subscribed.matching(&changed.uris) {
+                let update = ResourceUpdatedNotificationParam::new(uri);
+                if peer.notify_resource_updated(update).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Serves `subscriptions/listen` until the client goes.
+    pub(crate) async fn stream(&self, context: &SubscriptionContext) {
+        let mut changes = self.0.subscribe();
+        let wanted = Subscriptions::from_filter(context.accepted());
+        loop {
+            let changed = tokio::select! {
+                () = context.cancelled() => return,
+                changed = Self::next(&mut changes) => changed,
+            };
+            let Some(changed) = changed else { return };
+            let sink = context.sink();
+            // The sink passes on only what the client asked for.
+            if changed.list {
+                let _ = sink.notify_resource_list_changed().await;
+            }
+            for uri in wanted.matching(&changed.uris) {
+                let _ = sink.notify_resource_updated(uri).await;
+            }
+        }
+    }
+}
+
+/// The URIs one client wants to hear of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Subscriptions(Arc<Mutex<HashSet<String>>>);
+
+impl Subscriptions {
+    fn from_filter(filter: &SubscriptionFilter) -> Self {
+        let uris = filter.resource_subscriptions.iter().flatten().cloned().collect();
+        Self(Arc::new(Mutex::new(uris)))
+    }
+
+    pub(crate) fn add(&self, uri: String) {
+        self.lock().insert(uri);
+    }
+
+    pub(crate) fn remove(&self, uri: &str) {
+        self.lock().remove(uri);
+    }
+
+    /// The subscribed URIs that a change of these files touches: the files and their sections.
+    fn matching(&self, changed: &[String]) -> Vec<String> {
+        let file_of = |uri: &str| uri.split_once('#').map_or(uri, |(file, _)| file).to_owned();
+        let subscribed = self.lock();
+        let touched = subscribed.iter().filter(|uri| changed.contains(&file_of(uri)));
+        touched.cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

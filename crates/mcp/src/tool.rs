@@ -1,0 +1,194 @@
+//! A tool: what it is called, what it takes and gives, and the function behind it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::model::{self, CallToolResult, ContentBlock, ErrorData, JsonObject, ToolAnnotations};
+use rmcp::service::{RequestContext, RoleServer};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::inventory::Toolset;
+use crate::rooms::Rooms;
+use crate::schema;
+
+/// One tool of the inventory.
+#[derive(Clone)]
+pub struct Tool {
+    pub name: &'static str,
+    pub toolset: Toolset,
+    pub title: &'static str,
+    pub description: &'static str,
+    pub effect: Effect,
+    /// Arguments that are worth showing.
+    pub examples: Vec<Example>,
+    /// Codes it may answer with instead of a result.
+    pub errors: &'static [&'static str],
+    pub input_schema: Arc<JsonObject>,
+    pub output_schema: Option<Arc<JsonObject>>,
+    pub run: Run,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds or updates; the same call twice is as good as once.
+    Writes,
+    /// Removes something.
+    Destroys,
+}
+
+#[derive(Debug, Clone)]
+pub struct Example {
+    pub description: &'static str,
+    pub arguments: Value,
+}
+
+/// Why a tool could not do what was asked, for the caller to read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ToolError {
+    pub error: &'static str,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// A call on its way to the tool.
+pub struct Invocation {
+    pub rooms: Arc<Rooms>,
+    pub arguments: JsonObject,
+    pub context: RequestContext<RoleServer>,
+}
+
+pub type Outcome = Result<CallToolResult, ErrorData>;
+pub type Run =
+    Arc<dyn Fn(Invocation) -> Pin<Box<dyn Future<Output = Outcome> + Send>> + Send + Sync>;
+
+impl Tool {
+    /// A tool that reads and computes: it runs off the async threads.
+    pub fn new<Request, Response, Fault>(
+        name: &'static str,
+        toolset: Toolset,
+        run: fn(&Rooms, &Request) -> Result<Response, Fault>,
+    ) -> Self
+    where
+        Request: DeserializeOwned + JsonSchema + Send + 'static,
+        Response: Serialize + JsonSchema + 'static,
+        Fault: Into<ToolError> + 'static,
+    {
+        let handler = move |call: Invocation| -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
+            Box::pin(async move {
+                let work = move || answer(&call.rooms, call.arguments, run);
+                tokio::task::spawn_blocking(work).await.map_err(|error| {
+                    ErrorData::internal_error(format!("{name} failed: {error}"), None)
+                })
+            })
+        };
+        Self {
+            input_schema: schema::input::<Request>(),
+            output_schema: Some(schema::output::<Response>()),
+            ..Self::with_handler(name, toolset, Arc::new(handler))
+        }
+    }
+
+    /// A tool that needs the request's context, such as for progress.
+    pub fn with_handler(name: &'static str, toolset: Toolset, run: Run) -> Self {
+        Self {
+            name,
+            toolset,
+            title: name,
+            description: "",
+            effect: Effect::Reads,
+            examples: Vec::new(),
+            errors: &[],
+            input_schema: Arc::new(model::object(json!({"type": "object"}))),
+            output_schema: None,
+            run,
+        }
+    }
+
+    /// The tool as clients see it.
+    pub fn definition(&self) -> model::Tool {
+        let reads = self.effect == Effect::Reads;
+        let annotations = ToolAnnotations::with_title(self.title)
+            .read_only(reads)
+            .destructive(self.effect == Effect::Destroys)
+            .idempotent(true)
+            .open_world(false);
+        let mut tool = model::Tool::new(self.name, self.description, self.input_schema.clone());
+        tool.title = Some(self.title.to_owned());
+        tool.output_schema.clone_from(&self.output_schema);
+        tool.annotations = Some(annotations);
+        tool
+    }
+}
+
+fn answer<Request, Response, Fault>(
+    rooms: &Rooms,
+    arguments: JsonObject,
+    run: fn(&Rooms, &Request) -> Result<Response, Fault>,
+) -> CallToolResult
+where
+    Request: DeserializeOwned,
+    Response: Serialize,
+    Fault: Into<ToolError>,
+{
+    let outcome = parse(arguments)
+        .and_then(|request: Request| run(rooms, &request).map_err(Into::into))
+        .and_then(|response| serde_json::to_value(response).map_err(|e| ToolError::internal(&e)));
+    match outcome {
+        Ok(value) => CallToolResult::structured(value),
+        Err(error) => error.into_result(),
+    }
+}
+
+fn parse<Request: DeserializeOwned>(arguments: JsonObject) -> Result<Request, ToolError> {
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|fault| {
+        let path = fault.path().to_string();
+        let problem = fault.into_inner();
+        ToolError {
+            error: "INVALID_ARGUMENT",
+            message: if path == "." { problem.to_string() } else { format!("{path}: {problem}") },
+            hint: Some("see the tool's input schema".to_owned()),
+        }
+    })
+}
+
+impl ToolError {
+    pub fn internal(error: &dyn std::error::Error) -> Self {
+        Self { error: "INTERNAL", message: error.to_string(), hint: None }
+    }
+
+    /// Text for the model, the same as data for programs.
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let text = match &self.hint {
+            Some(hint) => format!("{}\nhint: {hint}", self.message),
+            None => self.message.clone(),
+        };
+        let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+        result.structured_content = serde_json::to_value(&self).ok();
+        result
+    }
+}
+
+impl From<kenning_knowledge::Error> for ToolError {
+    fn from(error: kenning_knowledge::Error) -> Self {
+        Self { error: error.code(), message: error.to_string(), hint: Some(error.hint()) }
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation").field("arguments", &self.arguments).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! The surface that clients see is a contract: a change of it shows up here.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use kenning_mcp::inventory::Access;
+use kenning_mcp::tool::{Effect, Tool};
+use kenning_mcp::{Inventory, Toolset};
+use serde_json::Value;
+
+#[test]
+fn every_tool_keeps_its_definition() {
+    for tool in Inventory::full().tools {
+        insta::assert_json_snapshot!(tool.name, tool.definition());
+    }
+}
+
+#[test]
+fn prompts_and_templates_keep_their_definitions() {
+    let inventory = Inventory::full();
+    let prompts: Vec<_> = inventory.prompts.iter().map(|prompt| prompt.definition()).collect();
+    insta::assert_json_snapshot!("prompts", prompts);
+    let templates: Vec<_> = inventory.resources.iter().flat_map(|f| f.templates()).collect();
+    insta::assert_json_snapshot!("templates", templates);
+}
+
+#[test]
+fn schemas_are_those_that_strict_clients_accept() {
+    for tool in Inventory::full().tools {
+        let definition = serde_json::to_value(tool.definition()).unwrap();
+        for schema in ["inputSchema", "outputSchema"] {
+            assert_eq!(definition[schema]["type"], "object", "{} {schema}", tool.name);
+            check_schema(tool.name, &definition[schema]);
+        }
+        assert_eq!(definition["inputSchema"]["additionalProperties"], false, "{}", tool.name);
+    }
+}
+
+fn check_schema(tool: &str, schema: &Value) {
+    match schema {
+        Value::Object(object) => {
+            assert!(!object.contains_key("$ref"), "{tool}: {schema}");
+            assert!(!object.get("type").is_some_and(Value::is_array), "{tool}: {schema}");
+            assert!(object.get("type").is_none_or(|kind| kind != "null"), "{tool}: {schema}");
+            assert!(!object.get("enum").is_some_and(has_null), "{tool}: {schema}");
+            object.values().for_each(|inner| check_schema(tool, inner));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| check_schema(tool, inner)),
+        _ => {}
+    }
+}
+
+fn has_null(values: &Value) -> bool {
+    values.as_array().is_some_and(|values| values.contains(&Value::Null))
+}
+
+#[test]
+fn every_tool_is_described_and_says_what_it_does() {
+    for tool in Inventory::full().tools {
+        assert!(!tool.description.is_empty(), "{}", tool.name);
+        assert!(!tool.examples.is_empty(), "{} has no example", tool.name);
+        let annotations = tool.definition().annotations.unwrap();
+        assert_eq!(annotations.read_only_hint, Some(tool.effect == Effect::Reads));
+        assert!(annotations.destructive_hint.is_some());
+        assert!(annotations.idempotent_hint.is_some());
+        assert!(annotations.open_world_hint.is_some());
+    }
+}
+
+#[test]
+fn toolsets_and_read_only_choose_tools() {
+    let names =
+        |inventory: Inventory| -> Vec<&str> { inventory.tools.iter().map(|t| t.name).collect() };
+    let all = names(Inventory::full().select(&Toolset::ALL, Access::ReadWrite));
+    assert_eq!(all, names(Inventory::full()));
+    assert!(names(Inventory::full().select(&[], Access::ReadWrite)).is_empty());
+    let read_only = Inventory::full().select(&Toolset::ALL, Access::ReadOnly);
+    assert!(read_only.tools.iter().all(|tool| tool.effect == Effect::Reads));
+    let mut writing = Inventory::full();
+    writing.tools.push(Tool { effect: Effect::Writes, ..writing.tools[0].clone() });
+    let kept = writing.clone().select(&Toolset::ALL, Access::ReadOnly);
+    assert_eq!(kept.tools.len(), writing.tools.len() - 1);
+    let unknown = Toolset::parse_list(&["magic".to_owned()]).unwrap_err();
+    assert_eq!(unknown.to_string(), "there is no toolset `magic`; there is `knowledge`, and `all`");
+}
