@@ -1,0 +1,174 @@
+//! The command line: what can be typed. What it does is in [`crate::commands`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// What coding agents can do, what is known, and what is missing.
+///
+/// Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage or settings.
+#[derive(Debug, Parser)]
+#[command(name = "kenning", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Read this folder of Markdown instead of the configured bases; as NAME=PATH, besides them
+    #[arg(long, global = true, value_name = "[NAME=]PATH")]
+    pub root: Vec<String>,
+    /// The project's settings, instead of the nearest kenning.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print answers as JSON, exactly as the tool of the same purpose returns them
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but the answer
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// How much to log to standard error
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
+    pub log_level: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the MCP server, on standard input and output unless --http is given
+    Serve(Serve),
+    /// Read all knowledge bases and report what their authors may want to mend
+    Index(Index),
+    /// Find nodes by their words
+    Search(Search),
+    /// Print nodes by id or path
+    Get(Get),
+    /// List the files of the knowledge bases
+    Bases(Bases),
+    /// Show what a node waits for and what waits for it
+    Deps(Deps),
+    /// Look at the settings
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Serve over HTTP, at this address if one is given [default: 127.0.0.1:8765]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "")]
+    pub http: Option<String>,
+    /// Groups of tools to offer, separated by commas, or `all`
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub toolsets: Vec<String>,
+    /// Offer no tool that changes anything
+    #[arg(long)]
+    pub read_only: bool,
+    /// Do not watch the files for changes
+    #[arg(long)]
+    pub no_watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Index {
+    /// Fail if there is anything to mend
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Search {
+    /// What to look for
+    pub query: String,
+    /// How to look
+    #[arg(long = "type", value_name = "TYPE", default_value = "keyword")]
+    pub search_type: SearchType,
+    /// Only in this base, file or section; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub scope: Vec<String>,
+    /// How many results at the most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = kenning_knowledge::search::DEFAULT_RESULTS)]
+    pub max_results: usize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SearchType {
+    Semantic,
+    Keyword,
+    Hybrid,
+}
+
+#[derive(Debug, Args)]
+pub struct Get {
+    /// Ids, or paths such as guides/SETUP.md#linux
+    #[arg(required = true)]
+    pub ids: Vec<String>,
+    /// With all sections below
+    #[arg(long)]
+    pub children: bool,
+    /// How to print the content
+    #[arg(long, default_value = "markdown")]
+    pub format: Format,
+    /// Leave out content beyond this many tokens
+    #[arg(long, value_name = "N", default_value_t = kenning_knowledge::retrieve::DEFAULT_MAX_TOKENS)]
+    pub max_tokens: usize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    Markdown,
+    Json,
+    Plain,
+}
+
+#[derive(Debug, Args)]
+pub struct Bases {
+    /// Only files with a section of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    pub filter_type: Option<String>,
+    /// Only files with a section of this status
+    #[arg(long = "status", value_name = "STATUS")]
+    pub filter_status: Option<String>,
+    /// Only files of this base
+    #[arg(long, value_name = "NAME")]
+    pub base: Option<String>,
+    /// How many files at the most
+    #[arg(long, short = 'n', value_name = "N", default_value_t = kenning_knowledge::list::DEFAULT_LIST)]
+    pub max_results: usize,
+    /// How many files to pass over
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub offset: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Deps {
+    /// The node's id or path
+    pub id: String,
+    /// Which way to look
+    #[arg(long, default_value = "both")]
+    pub direction: Direction,
+    /// How many steps to go
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub depth: usize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Direction {
+    Upstream,
+    Downstream,
+    Both,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Print all settings in force
+    Show {
+        /// Say where each one comes from
+        #[arg(long)]
+        origin: bool,
+    },
+}

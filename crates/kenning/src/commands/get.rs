@@ -1,0 +1,54 @@
+use kenning_knowledge::retrieve::{Format, RetrieveRequest, RetrieveResponse, Retrieved};
+
+use super::Context;
+use crate::cli;
+use crate::failure::{Exit, Failure};
+
+pub(super) fn run(context: &Context, get: cli::Get) -> Result<Exit, Failure> {
+    let request = RetrieveRequest {
+        ids: get.ids,
+        include_children: get.children,
+        format: match get.format {
+            cli::Format::Markdown => Format::Markdown,
+            cli::Format::Json => Format::Json,
+            cli::Format::Plain => Format::Plain,
+        },
+        max_tokens: get.max_tokens,
+    };
+    let reply = context.open_library()?.snapshot().retrieve(&request)?;
+    context.printer.answer(&reply, |reply| text(reply, request.format))?;
+    for missing in &reply.not_found {
+        context.printer.note(&format!("error: {}\nhint: {}", missing.message, missing.hint));
+    }
+    for omitted in &reply.omitted {
+        context.printer.note(&format!(
+            "left out: `{}` with {} tokens; raise --max-tokens to see it",
+            omitted.id, omitted.token_count
+        ));
+    }
+    Ok(if reply.not_found.is_empty() { Exit::Success } else { Exit::Failure })
+}
+
+fn text(reply: &RetrieveResponse, format: Format) -> String {
+    match format {
+        Format::Json => serde_json::to_string_pretty(&reply.nodes).unwrap_or_default(),
+        Format::Markdown => reply.nodes.iter().map(|node| document(node, 1)).collect(),
+        Format::Plain => reply.nodes.iter().map(plain).collect(),
+    }
+}
+
+/// A node as Markdown that can stand alone: its heading, where it is from, its text.
+fn document(node: &Retrieved, level: usize) -> String {
+    let heading = "#".repeat(level.min(6));
+    let mut out = format!("{heading} {}\n<!-- {} · {} -->\n\n", node.title, node.id, node.path);
+    if !node.content.is_empty() {
+        out += &format!("{}\n\n", node.content);
+    }
+    out.extend(node.children.iter().map(|child| document(child, level + 1)));
+    out
+}
+
+fn plain(node: &Retrieved) -> String {
+    let children: String = node.children.iter().map(plain).collect();
+    format!("{}\n\n{}\n\n{children}", node.title, node.content)
+}

@@ -1,0 +1,190 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use kenning_knowledge::watch::Watcher;
+use kenning_knowledge::{Changes, Library};
+use kenning_mcp::inventory::Access;
+use kenning_mcp::knowledge::file_uri;
+use kenning_mcp::{Changed, Inventory, Rooms, Server, Toolset, http, stdio};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use toml::Value;
+
+use super::Context;
+use crate::cli;
+use crate::failure::{Exit, Failure};
+use crate::settings::Transport;
+
+/// The command's flags as settings.
+pub(super) fn flags(serve: &cli::Serve) -> Result<Vec<(String, Value, String)>, Failure> {
+    let mut flags = Vec::new();
+    let mut set = |key: &str, value: Value, flag: &str| {
+        flags.push((key.to_owned(), value, flag.to_owned()));
+    };
+    if let Some(address) = &serve.http {
+        set("server.transport", Value::from("http"), "--http");
+        if !address.is_empty() {
+            let flag = format!("--http {address}");
+            let (host, port) = split_address(address)?;
+            if let Some(host) = host {
+                set("server.host", Value::from(host), &flag);
+            }
+            if let Some(port) = port {
+                set("server.port", Value::from(i64::from(port)), &flag);
+            }
+        }
+    }
+    if !serve.toolsets.is_empty() {
+        let list = serve.toolsets.iter().map(|name| Value::from(name.as_str())).collect();
+        set("server.toolsets", Value::Array(list), "--toolsets");
+    }
+    if serve.read_only {
+        set("server.read_only", Value::Boolean(true), "--read-only");
+    }
+    Ok(flags)
+}
+
+/// `127.0.0.1:9000`, `[::1]:9000`, `localhost`, `:9000` or `9000`.
+fn split_address(address: &str) -> Result<(Option<&str>, Option<u16>), Failure> {
+    let (host, port) = match address.rsplit_once(':') {
+        Some((host, port)) if !host.ends_with(':') => (host, Some(port)),
+        _ if address.bytes().all(|b| b.is_ascii_digit()) => ("", Some(address)),
+        _ => (address, None),
+    };
+    let port = port.map(str::parse).transpose().map_err(|_| {
+        Failure::usage(format!("--http {address}: the port is not a number from 0 to 65535"))
+            .hint("addresses look like 127.0.0.1:8765; port 0 takes any free one")
+    })?;
+    let host = host.trim_matches(['[', ']']);
+    Ok(((!host.is_empty()).then_some(host), port))
+}
+
+pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure> {
+    let inventory = inventory(context)?;
+    let library = Arc::new(context.open_library()?);
+    let rooms = Rooms { library: library.clone() };
+    let transport = context.settings.server.transport;
+    let server = Server::new(
+        inventory,
+        rooms,
+        match transport {
+            Transport::Stdio => kenning_mcp::Transport::Stdio,
+            Transport::Http => kenning_mcp::Transport::StatelessHttp,
+        },
+    );
+    let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        tokio::spawn(stop_on_signal(stop.clone()));
+        match transport {
+            Transport::Stdio => serve_stdio(context, &library, server, stop).await,
+            Transport::Http => serve_http(context, &library, server, stop).await,
+        }
+    });
+    // A thread may still wait for input that never comes.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Success)
+}
+
+fn inventory(context: &Context) -> Result<Inventory, Failure> {
+    let settings = &context.settings.server;
+    let toolsets = Toolset::parse_list(&settings.toolsets)
+        .map_err(|error| context.layers.fault("server.toolsets", &error.to_string()))?;
+    let access = if settings.read_only { Access::ReadOnly } else { Access::ReadWrite };
+    Ok(Inventory::full().select(&toolsets, access))
+}
+
+/// Files that cannot be watched are still served, as they were at the start.
+fn watch(library: &Arc<Library>, server: &Server) -> Option<Watcher> {
+    let feed = server.changes();
+    let announce = move |changes: Changes| {
+        let touched = changes.changed.iter().chain(&changes.removed);
+        let uris = touched.filter_map(|name| name.split_once('/'));
+        feed.announce(Changed {
+            list: changes.alters_list(),
+            uris: uris.map(|(base, path)| file_uri(base, path)).collect(),
+        });
+    };
+    Watcher::start(library.clone(), announce)
+        .inspect_err(|error| tracing::warn!(%error, "files are not watched for changes"))
+        .ok()
+}
+
+async fn serve_stdio(
+    context: &Context,
+    library: &Library,
+    server: Server,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    tracing::info!("{}", summary(context, library, &server));
+    stdio::serve(server, stop).await.map_err(|error| Failure::new(error.to_string()))
+}
+
+async fn serve_http(
+    context: &Context,
+    library: &Library,
+    server: Server,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let (host, port) = (&context.settings.server.host, context.settings.server.port);
+    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), port))
+        .await
+        .map_err(|error| context.layers.fault("server.host", &error.to_string()))?
+        .collect();
+    if !addresses.iter().all(|address| address.ip().is_loopback()) {
+        let problem = "it is not a loopback address, and this server has no authentication";
+        return Err(context
+            .layers
+            .fault("server.host", problem)
+            .hint("use 127.0.0.1, and a reverse proxy that authenticates for other machines"));
+    }
+    let listener = TcpListener::bind(addresses.as_slice()).await.map_err(|error| {
+        Failure::new(format!("{host}:{port} cannot be listened on: {error}"))
+            .hint("choose another port with --http 127.0.0.1:PORT; port 0 takes any free one")
+    })?;
+    let address = listener.local_addr()?;
+    context.printer.note(&summary(context, library, &server));
+    context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
+    Ok(http::serve(server, listener, stop).await?)
+}
+
+fn summary(context: &Context, library: &Library, server: &Server) -> String {
+    let snapshot = library.snapshot();
+    let bases: Vec<String> = snapshot
+        .bases()
+        .map(|base| format!("{} ({})", base.name(), base.root().display()))
+        .collect();
+    let inventory = server.inventory();
+    let to_mend = match snapshot.diagnostics().len() {
+        0 => String::new(),
+        n => format!("; {n} to mend, see `kenning index`"),
+    };
+    let read_only = if context.settings.server.read_only { ", read-only" } else { "" };
+    format!(
+        "Kenning {}: {} nodes in {} files of {}{to_mend}; {} tools, {} tokens{read_only}",
+        env!("CARGO_PKG_VERSION"),
+        snapshot.node_count(),
+        snapshot.file_count(),
+        bases.join(", "),
+        inventory.tools.len(),
+        inventory.token_cost(),
+    )
+}
+
+async fn stop_on_signal(stop: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            stop.cancel();
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+    stop.cancel();
+}

@@ -1,0 +1,60 @@
+//! What went wrong, what to do about it, and how the process ends.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It did what was asked.
+    Success,
+    /// It could not, or there was nothing to find.
+    Failure,
+    /// It was asked wrongly: flags, settings.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            Exit::Usage => 2,
+        })
+    }
+}
+
+/// An error on its way to the user.
+#[derive(Debug)]
+pub struct Failure {
+    pub message: String,
+    pub hint: Option<String>,
+    pub exit: Exit,
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None, exit: Exit::Failure }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, ..Self::new(message) }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<kenning_knowledge::Error> for Failure {
+    fn from(error: kenning_knowledge::Error) -> Self {
+        Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}

@@ -1,0 +1,73 @@
+//! Data to standard output, everything else to standard error.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::{Exit, Failure};
+
+/// Which form an answer takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Printer {
+    pub form: Form,
+    pub quiet: bool,
+}
+
+impl Printer {
+    /// Prints an answer: the value itself as JSON, or as text what `text` makes of it.
+    pub fn answer<T: Serialize>(
+        self,
+        value: &T,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        let out = match self.form {
+            Form::Json => serde_json::to_string_pretty(value)
+                .map_err(|error| Failure::new(error.to_string()))?,
+            Form::Text => text(value),
+        };
+        match out.trim_end() {
+            "" => Ok(()),
+            out => write_stdout(out),
+        }
+    }
+
+    /// Something for the person at the terminal.
+    pub fn note(self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// A bar on a terminal, nothing elsewhere.
+    pub fn progress(self, what: &'static str) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len}")
+            .expect("the template is valid");
+        ProgressBar::new(0).with_style(style).with_message(what)
+    }
+}
+
+pub fn report(failure: &Failure) -> Exit {
+    eprintln!("error: {}", failure.message);
+    if let Some(hint) = &failure.hint {
+        eprintln!("hint: {hint}");
+    }
+    failure.exit
+}
+
+/// A reader that went away has seen enough; that is not an error.
+fn write_stdout(text: &str) -> Result<(), Failure> {
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,166 @@
+//! What the user wants, merged once from everywhere it can be said.
+//!
+//! From weak to strong: defaults, the user's file, the project's file, `KENNING_*` variables,
+//! flags. [`layers`] merges them; this module gives the result its types and checks it.
+
+mod layers;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kenning_knowledge::Base;
+use serde::Deserialize;
+
+use crate::failure::Failure;
+pub use layers::{DEFAULTS, Layers, Origin, Sources, env_name};
+
+#[derive(Debug, Deserialize)]
+pub struct Settings {
+    pub knowledge_base: KnowledgeBase,
+    pub bases: BTreeMap<String, NamedBase>,
+    pub index: Index,
+    pub discovery: Discovery,
+    pub server: Server,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct KnowledgeBase {
+    pub root_path: PathBuf,
+    pub file_patterns: Vec<String>,
+    pub exclude_patterns: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct NamedBase {
+    pub root_path: PathBuf,
+    pub file_patterns: Option<Vec<String>>,
+    pub exclude_patterns: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Index {
+    pub storage_path: PathBuf,
+    pub embedding_model: String,
+    pub embedding_dimensions: usize,
+    pub similarity_metric: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Discovery {
+    pub default_max_results: usize,
+    pub min_relevance_threshold: f64,
+    pub boost_active_status: f64,
+    pub boost_recent_update_days: u32,
+    pub boost_recent_update_factor: f64,
+    /// Task type → node type → factor.
+    pub boosts: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Server {
+    pub transport: Transport,
+    pub host: String,
+    pub port: u16,
+    pub log_level: LogLevel,
+    pub toolsets: Vec<String>,
+    pub read_only: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    Stdio,
+    Http,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+impl Settings {
+    pub fn load(sources: Sources) -> Result<(Self, Layers), Failure> {
+        let layers = Layers::merge(sources)?;
+        let mut settings: Self = layers.deserialize()?;
+        settings.check(&layers)?;
+        if layers.single_base_wins() {
+            settings.bases.clear();
+        }
+        Ok((settings, layers))
+    }
+
+    fn check(&self, layers: &Layers) -> Result<(), Failure> {
+        let discovery = &self.discovery;
+        if !(0.0..=1.0).contains(&discovery.min_relevance_threshold) {
+            return Err(layers.fault("discovery.min_relevance_threshold", "it must be 0 to 1"));
+        }
+        let is_boost = |factor: f64| factor.is_finite() && factor > 0.0;
+        for (key, factor) in [
+            ("discovery.boost_active_status", discovery.boost_active_status),
+            ("discovery.boost_recent_update_factor", discovery.boost_recent_update_factor),
+        ] {
+            if !is_boost(factor) {
+                return Err(layers.fault(key, "a boost must be greater than 0"));
+            }
+        }
+        for (task, boosts) in &discovery.boosts {
+            for (node, &factor) in boosts {
+                if !is_boost(factor) {
+                    let key = format!("discovery.boosts.{task}.{node}");
+                    return Err(layers.fault(&key, "a boost must be greater than 0"));
+                }
+            }
+        }
+        if discovery.default_max_results == 0 {
+            return Err(layers.fault("discovery.default_max_results", "it must be at least 1"));
+        }
+        self.check_index(layers)
+    }
+
+    /// These name what is built in; they are settings so that a configuration can state them.
+    fn check_index(&self, layers: &Layers) -> Result<(), Failure> {
+        let index = &self.index;
+        if !index.embedding_model.ends_with("all-MiniLM-L6-v2") {
+            return Err(layers.fault("index.embedding_model", "only all-MiniLM-L6-v2 is supported"));
+        }
+        if index.embedding_dimensions != 384 {
+            let problem = "all-MiniLM-L6-v2 has 384 dimensions";
+            return Err(layers.fault("index.embedding_dimensions", problem));
+        }
+        if index.similarity_metric != "cosine" {
+            return Err(layers.fault("index.similarity_metric", "only \"cosine\" is supported"));
+        }
+        Ok(())
+    }
+
+    /// The knowledge bases to read.
+    pub fn open_bases(&self, layers: &Layers) -> Result<Vec<Base>, Failure> {
+        let default = &self.knowledge_base;
+        if self.bases.is_empty() {
+            let root = layers.resolve_path("knowledge_base.root_path", &default.root_path)?;
+            return Ok(vec![self.open_base(&Base::default_name(&root), &root, None)?]);
+        }
+        let open = |(name, base): (&String, &NamedBase)| {
+            let root = layers.resolve_path(&format!("bases.{name}.root_path"), &base.root_path)?;
+            self.open_base(name, &root, Some(base))
+        };
+        self.bases.iter().map(open).collect()
+    }
+
+    fn open_base(&self, name: &str, root: &Path, own: Option<&NamedBase>) -> Result<Base, Failure> {
+        let files = own.and_then(|own| own.file_patterns.as_ref());
+        let excluded = own.and_then(|own| own.exclude_patterns.as_ref());
+        let base = Base::new(
+            name,
+            root,
+            files.unwrap_or(&self.knowledge_base.file_patterns),
+            excluded.unwrap_or(&self.knowledge_base.exclude_patterns),
+        );
+        base.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))
+    }
+}

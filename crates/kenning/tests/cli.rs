@@ -1,0 +1,232 @@
+//! The program as a person uses it: exit code, standard output and standard error together.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+struct Place {
+    outside: TempDir,
+}
+
+impl Place {
+    /// An empty folder to work in, and no settings but those a test makes.
+    fn new() -> Self {
+        let outside = TempDir::new().unwrap();
+        fs::create_dir(outside.path().join("place")).unwrap();
+        Self { outside }
+    }
+
+    fn with(files: &[(&str, &str)]) -> Self {
+        let place = Self::new();
+        for (path, text) in files {
+            let path = place.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        place
+    }
+
+    fn path(&self) -> PathBuf {
+        self.outside.path().join("place").canonicalize().unwrap()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+        command.args(words).current_dir(self.path()).stdin(Stdio::null());
+        command.env("HOME", self.path().join("home")).env_remove("XDG_CONFIG_HOME");
+        command
+    }
+
+    /// What a command did, with this machine's paths taken out.
+    fn run(&self, words: &[&str]) -> String {
+        self.shown(&mut self.command(words))
+    }
+
+    fn shown(&self, command: &mut Command) -> String {
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let shown = format!(
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr)
+        );
+        let outside = self.path().parent().unwrap().display().to_string();
+        shown.replace(&self.path().display().to_string(), "[PLACE]").replace(&outside, "[OUTSIDE]")
+    }
+}
+
+fn handbook() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge").canonicalize().unwrap()
+}
+
+/// A command on the example base.
+fn on_handbook(words: &[&str]) -> String {
+    let place = Place::new();
+    let root = handbook().display().to_string();
+    let words: Vec<&str> = ["--root", &root].into_iter().chain(words.iter().copied()).collect();
+    place.run(&words).replace(&root, "[HANDBOOK]")
+}
+
+#[test]
+fn the_example_base_has_nothing_to_mend() {
+    insta::assert_snapshot!(on_handbook(&["index", "--check"]));
+}
+
+#[test]
+fn search_prints_hits_and_json_is_the_tools_answer() {
+    insta::assert_snapshot!(on_handbook(&["search", "rotate signing keys", "-n", "2"]));
+    let json = on_handbook(&["search", "rotate signing keys", "-n", "1", "--json"]);
+    assert!(json.contains("\"total_available\""), "{json}");
+    assert!(json.contains("\"id\": \"guidelines.security.authentication.signing_key_rotation\""));
+}
+
+#[test]
+fn nothing_found_is_exit_1() {
+    insta::assert_snapshot!(on_handbook(&["search", "xylophone"]));
+}
+
+#[test]
+fn get_prints_what_there_is_and_reports_the_rest() {
+    insta::assert_snapshot!(on_handbook(&[
+        "get",
+        "protocols.release.rollbak",
+        "plans.multi_tenancy.schema"
+    ]));
+}
+
+#[test]
+fn deps_show_the_way_to_the_root() {
+    insta::assert_snapshot!(on_handbook(&["deps", "plans.multi_tenancy.rollout", "--depth", "9"]));
+}
+
+#[test]
+fn bases_list_files() {
+    insta::assert_snapshot!(on_handbook(&["bases", "--type", "agent_skill"]));
+}
+
+#[test]
+fn a_folder_without_markdown_says_so() {
+    insta::assert_snapshot!(Place::new().run(&["index"]));
+}
+
+#[test]
+fn index_names_file_and_line_and_check_fails() {
+    let place = Place::with(&[(
+        "a.md",
+        "# A\n- type: saga\n- blocked_by: [gone]\n<!-- content -->\n```\n",
+    )]);
+    insta::assert_snapshot!(place.run(&["index", "--check"]));
+}
+
+#[test]
+fn settings_merge_from_weak_to_strong_and_know_their_origin() {
+    let place = Place::with(&[
+        ("kenning.toml", "[server]\nport = 2\nhost = \"localhost\"\nlog_level = \"warn\"\n"),
+        (
+            "home/.config/kenning/kenning.toml",
+            "[server]\nport = 1\nread_only = true\n[discovery.boosts.debug]\nsaga = 2.0\n",
+        ),
+    ]);
+    let mut command = place.command(&["config", "show", "--origin", "--log-level", "error"]);
+    command.env("KENNING_SERVER_HOST", "127.0.0.1");
+    let shown = place.shown(&mut command);
+    let about = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert_eq!(about("server.port"), "server.port = 2  # [PLACE]/kenning.toml");
+    assert_eq!(about("server.host"), "server.host = \"127.0.0.1\"  # KENNING_SERVER_HOST");
+    assert_eq!(about("server.log_level"), "server.log_level = \"error\"  # --log-level error");
+    assert_eq!(
+        about("server.read_only"),
+        "server.read_only = true  # [PLACE]/home/.config/kenning/kenning.toml"
+    );
+    assert_eq!(about("server.transport"), "server.transport = \"stdio\"  # default");
+    assert_eq!(
+        about("discovery.boosts.debug.saga"),
+        "discovery.boosts.debug.saga = 2.0  # [PLACE]/home/.config/kenning/kenning.toml"
+    );
+    assert_eq!(
+        about("discovery.boosts.debug.context"),
+        "discovery.boosts.debug.context = 1.5  # default"
+    );
+}
+
+#[test]
+fn wrong_settings_are_named_with_the_way_out() {
+    let wrong = |text: &str| Place::with(&[("kenning.toml", text)]).run(&["index"]);
+    insta::assert_snapshot!("unknown_key", wrong("[server]\nprot = 1\n"));
+    insta::assert_snapshot!("unknown_base_key", wrong("[bases.x]\nroot = \".\"\n"));
+    insta::assert_snapshot!("unknown_task", wrong("[discovery.boosts.implment]\nguideline = 2\n"));
+    insta::assert_snapshot!("wrong_type", wrong("[server]\nport = \"many\"\n"));
+    insta::assert_snapshot!("out_of_range", wrong("[discovery]\nmin_relevance_threshold = 1.5\n"));
+    insta::assert_snapshot!("negative_boost", wrong("[discovery.boosts.test]\nplan = -1\n"));
+    insta::assert_snapshot!("not_toml", wrong("[server\n"));
+    insta::assert_snapshot!("outside", wrong("[knowledge_base]\nroot_path = \"..\"\n"));
+    insta::assert_snapshot!("missing_root", wrong("[knowledge_base]\nroot_path = \"nowhere\"\n"));
+    insta::assert_snapshot!("bad_pattern", wrong("[knowledge_base]\nfile_patterns = [\"a[\"]\n"));
+    let place = Place::new();
+    let mut command = place.command(&["index"]);
+    insta::assert_snapshot!("unknown_variable", place.shown(command.env("KENNING_PORT", "1")));
+    let mut command = place.command(&["index"]);
+    insta::assert_snapshot!("wrong_variable", place.shown(command.env("KENNING_SERVER_PORT", "x")));
+}
+
+#[test]
+fn several_bases_have_names_and_a_root_overrides_them() {
+    let place = Place::with(&[
+        ("one/a.md", "# A\n"),
+        ("two/a.md", "# A\n"),
+        (
+            "kenning.toml",
+            "[bases.first]\nroot_path = \"one\"\n[bases.second]\nroot_path = \"two\"\n",
+        ),
+    ]);
+    insta::assert_snapshot!("several", place.run(&["bases"]));
+    insta::assert_snapshot!("one_more", place.run(&["bases", "--root", "third=one"]));
+    insta::assert_snapshot!("only_one", place.run(&["bases", "--root", "two"]));
+    // From a folder below, the project's file is found and its paths still mean the same.
+    let mut below = place.command(&["get", "first:a"]);
+    insta::assert_snapshot!("from_below", place.shown(below.current_dir(place.path().join("one"))));
+}
+
+#[test]
+fn addresses_that_cannot_be_served_are_refused() {
+    let place = Place::new();
+    insta::assert_snapshot!("not_loopback", place.run(&["serve", "--http", "0.0.0.0:0"]));
+    insta::assert_snapshot!("bad_port", place.run(&["serve", "--http", "127.0.0.1:99999"]));
+    insta::assert_snapshot!("bad_toolset", place.run(&["serve", "--toolsets", "magic"]));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let shown = place.run(&["serve", "--http", &address]).replace(&address, "[TAKEN]");
+    insta::assert_snapshot!("taken_port", shown);
+}
+
+#[test]
+fn wrong_words_are_exit_2() {
+    let output = Place::new().command(&["serach"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("'search'"));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let shown = Place::new().run(&["completions", shell]);
+        assert!(shown.starts_with("exit 0") && shown.contains("kenning"), "{shell}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::new();
+    let root = handbook();
+    let mut get = place.command(&["get", "guidelines.security", "--children"]);
+    let mut child =
+        get.arg("--root").arg(root).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

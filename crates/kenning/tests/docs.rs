@@ -1,0 +1,161 @@
+//! Documents that are made from the code, and must not fall behind it. `cargo xtask docs` writes
+//! them anew.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use kenning::cli::Cli;
+use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
+use kenning_mcp::{Inventory, Toolset};
+use serde_json::Value;
+
+const NOTE: &str = "<!-- Made from the code by `cargo xtask docs`. -->\n\n";
+
+#[test]
+fn the_command_line_reference_is_current() {
+    check("docs/cli.md", &format!("# Command line\n\n{NOTE}{}", commands()));
+}
+
+#[test]
+fn the_settings_reference_is_current() {
+    check("docs/settings.md", &format!("# Settings\n\n{NOTE}{}", settings()));
+}
+
+#[test]
+fn the_tool_reference_is_current() {
+    check("docs/tools.md", &format!("# Tools, resources and prompts\n\n{NOTE}{}", tools()));
+}
+
+#[test]
+fn the_readmes_table_is_current() {
+    let (start, end) = ("<!-- tools -->\n", "<!-- /tools -->");
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (before, rest) = readme.split_once(start).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    check("README.md", &format!("{before}{start}{}{end}{after}", table()));
+}
+
+fn check(path: &str, expected: &str) {
+    let path = root().join(path);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, expected).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{} is stale: run `cargo xtask docs`", path.display());
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn commands() -> String {
+    let mut cli = Cli::command().term_width(96);
+    cli.build();
+    let mut out = format!("```text\n{}```\n", help(&mut cli.clone()));
+    for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let nested: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+        out += &section(command);
+        for name in nested.iter().filter(|name| *name != "help") {
+            out += &section(command.find_subcommand_mut(name).unwrap());
+        }
+    }
+    out
+}
+
+fn section(command: &mut clap::Command) -> String {
+    let name = command.get_bin_name().unwrap().to_owned();
+    format!("\n## `{name}`\n\n```text\n{}```\n", help(command))
+}
+
+fn help(command: &mut clap::Command) -> String {
+    let text = command.render_long_help().to_string();
+    let lines = text.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect::<String>().trim_end().to_owned() + "\n"
+}
+
+fn settings() -> String {
+    let layers = Layers::merge(Sources::default()).unwrap();
+    let mut out = format!(
+        "Settings come, from weak to strong, from these defaults, the user's \
+         `$XDG_CONFIG_HOME/kenning/kenning.toml`, the project's `kenning.toml` (the nearest one at \
+         or above the working folder), `KENNING_*` variables and flags. They are merged key by \
+         key; `kenning config show --origin` prints the result. A key that is not known is an \
+         error.\n\n\
+         A project's file is not trusted to reach outside of its own folder.\n\n\
+         ```toml\n{DEFAULTS}```\n\n## Variables\n\nLists are separated by commas.\n\n\
+         | variable | setting |\n|---|---|\n"
+    );
+    for (key, _, _) in layers.entries() {
+        out += &format!("| `{}` | `{key}` |\n", env_name(key));
+    }
+    out
+}
+
+fn table() -> String {
+    let mut out = String::from("| toolset | tool | what it does |\n|---|---|---|\n");
+    let inventory = Inventory::full();
+    for tool in &inventory.tools {
+        let does = tool.description.split_once(". ").map_or(tool.description, |(first, _)| first);
+        let does = does.trim_end_matches('.');
+        out += &format!("| {} | [`{1}`](docs/tools.md#{1}) | {does} |\n", tool.toolset, tool.name);
+    }
+    let cost = inventory.token_cost();
+    out + &format!("\nThe whole list costs a model {cost} tokens (`o200k_base`) to read.\n")
+}
+
+fn tools() -> String {
+    let inventory = Inventory::full();
+    let mut out = String::new();
+    for toolset in Toolset::ALL {
+        out += &format!("## Toolset `{toolset}`\n\n");
+        for tool in inventory.tools.iter().filter(|tool| tool.toolset == toolset) {
+            out += &format!("### `{}`\n\n{}\n\n", tool.name, tool.description);
+            out += &parameters(&Value::Object((*tool.input_schema).clone()));
+            for example in &tool.examples {
+                let arguments = serde_json::to_string(&example.arguments).unwrap();
+                out += &format!("{}:\n\n```json\n{arguments}\n```\n\n", example.description);
+            }
+            let codes: Vec<String> = tool.errors.iter().map(|code| format!("`{code}`")).collect();
+            out += &format!("Errors: {}.\n\n", codes.join(", "));
+        }
+    }
+    out += "## Resources\n\n";
+    for family in &inventory.resources {
+        for template in family.templates() {
+            let description = template.description.unwrap_or_default();
+            out += &format!("- `{}`: {description}\n", template.uri_template);
+        }
+    }
+    out += "\n## Prompts\n\n";
+    for prompt in &inventory.prompts {
+        let names: Vec<String> = prompt.arguments.iter().map(|a| format!("`{}`", a.name)).collect();
+        out += &format!("- `{}`({}): {}\n", prompt.name, names.join(", "), prompt.description);
+    }
+    out
+}
+
+fn parameters(schema: &Value) -> String {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let mut out = String::from("| parameter | type | default | |\n|---|---|---|---|\n");
+    for (name, about) in schema["properties"].as_object().unwrap() {
+        let kind = match (&about["enum"], &about["type"]) {
+            (Value::Array(options), _) => {
+                let words: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
+                words.join(", ")
+            }
+            (_, kind) => kind.as_str().unwrap_or_default().to_owned(),
+        };
+        let default = match &about["default"] {
+            _ if required.contains(&Value::from(name.as_str())) => "required".to_owned(),
+            Value::Null => String::new(),
+            value => format!("`{value}`"),
+        };
+        let description = about["description"].as_str().unwrap_or_default();
+        out += &format!("| `{name}` | {kind} | {default} | {description} |\n");
+    }
+    out + "\n"
+}

@@ -1,0 +1,397 @@
+//! The server as an MCP client sees it, over both transports and in both eras of the protocol.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rmcp::model::{
+    ArgumentInfo, CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, JsonObject,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, Reference,
+    ResourceContents, ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams, object,
+};
+use rmcp::service::{ClientLifecycleMode, NotificationContext, RoleClient, RunningService};
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ClientHandler, ServiceExt};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn handbook() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge")
+}
+
+fn kenning(root: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    command.arg("--root").arg(root).args(["--log-level", "error", "serve"]).args(words);
+    command.env("HOME", root).env_remove("XDG_CONFIG_HOME").current_dir(root);
+    command
+}
+
+type Client = RunningService<RoleClient, ()>;
+
+async fn stdio_client(root: &Path) -> Client {
+    let transport =
+        TokioChildProcess::new(tokio::process::Command::from(kenning(root, &[]))).unwrap();
+    ().serve(transport).await.unwrap()
+}
+
+/// The lifecycle of clients that know 2026-07-28.
+fn modern() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: None,
+    }
+}
+
+/// A server on a free port, which ends with this value.
+struct HttpServer {
+    child: Child,
+    url: String,
+}
+
+impl HttpServer {
+    fn start(root: &Path) -> Self {
+        let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
+        Self { child, url: url.unwrap() }
+    }
+
+    async fn client(&self) -> Client {
+        ().serve(StreamableHttpClientTransport::from_uri(self.url.as_str())).await.unwrap()
+    }
+
+    /// A bare HTTP request, as no client library would send it.
+    fn raw(&self, head: &str, body: &str) -> String {
+        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
+    let result =
+        client.call_tool(CallToolRequestParams::new(tool).with_arguments(object(arguments))).await;
+    let result = result.unwrap();
+    let structured = result.structured_content.clone().unwrap();
+    if result.is_error != Some(true) {
+        let text = &result.content[0].as_text().unwrap().text;
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), structured, "text and data agree");
+    }
+    structured
+}
+
+/// What every connection must be able to do.
+async fn check_everything(client: &Client) {
+    let tools = client.list_all_tools().await.unwrap();
+    assert_eq!(tools.len(), 4);
+
+    let got = call(
+        client,
+        "retrieve_knowledge",
+        json!({"ids": ["guidelines.security.authentication", "nope"]}),
+    )
+    .await;
+    assert_eq!(got["nodes"][0]["path"], "guidelines/SECURITY.md#authentication");
+    assert!(got["total_tokens"].as_u64().unwrap() > 100);
+    assert_eq!(got["not_found"][0]["id"], "nope");
+
+    let found = call(
+        client,
+        "search_knowledge",
+        json!({"query": "slow query plan", "search_type": "keyword"}),
+    )
+    .await;
+    assert!(
+        found["results"][0]["id"].as_str().unwrap().starts_with("skills.debug_slow_query"),
+        "{found}"
+    );
+
+    let refused =
+        call(client, "search_knowledge", json!({"query": "x", "search_type": "hybrid"})).await;
+    assert_eq!(refused["error"], "UNSUPPORTED");
+    let typo = call(client, "search_knowledge", json!({"qurey": "x"})).await;
+    assert_eq!(typo["error"], "INVALID_ARGUMENT");
+    let wrong = call(client, "retrieve_knowledge", json!({"ids": ["a", 2]})).await;
+    assert!(wrong["message"].as_str().unwrap().starts_with("ids[1]: "), "{wrong}");
+
+    let deps =
+        call(client, "get_dependencies", json!({"node_id": "plans.multi_tenancy.backfill"})).await;
+    assert_eq!(deps["upstream"][0]["id"], "plans.multi_tenancy.schema");
+    let list = call(client, "list_knowledge_bases", json!({"filter_type": "plan"})).await;
+    assert_eq!(list["total_available"], 1);
+
+    let resources = client.list_all_resources().await.unwrap();
+    assert_eq!(resources.len(), 14);
+    let read = |uri: &str| client.read_resource(ReadResourceRequestParams::new(uri));
+    let section =
+        read("knowledge://knowledge/guidelines/SECURITY.md#authentication").await.unwrap();
+    let ResourceContents::TextResourceContents { text, mime_type, meta, .. } = &section.contents[0]
+    else {
+        panic!("a section is text");
+    };
+    assert!(text.starts_with("## Authentication\n- id: guidelines.security.authentication"));
+    assert_eq!(mime_type.as_deref(), Some("text/markdown"));
+    let meta = serde_json::to_value(meta).unwrap();
+    assert_eq!((&meta["type"], &meta["status"]), (&json!("guideline"), &json!("active")));
+    for uri in [
+        "knowledge://knowledge/../../../etc/passwd",
+        "knowledge://knowledge/%2e%2e/%2e%2e/etc/passwd",
+        "knowledge://knowledge//etc/passwd",
+        "knowledge://knowledge/%2fetc%2fpasswd",
+        "knowledge://knowledge/a%00.md",
+        "knowledge://knowledge/a%5c..%5cb.md",
+        "file:///etc/passwd",
+        "knowledge://nowhere/README.md",
+        "knowledge://knowledge/README.md#nowhere",
+    ] {
+        let error = read(uri).await.expect_err(uri).to_string();
+        assert!(error.contains("not") || error.contains("no "), "{uri}: {error}");
+    }
+
+    let prompt = GetPromptRequestParams::new("task_preparation")
+        .with_arguments(object(json!({"task": "Add {login}"})));
+    let prompt = client.get_prompt(prompt).await.unwrap();
+    let text = serde_json::to_string(&prompt.messages).unwrap();
+    assert!(text.contains("Add {login}") && text.contains("relevance_score > 0.7"), "{text}");
+    assert!(client.get_prompt(GetPromptRequestParams::new("task_preparation")).await.is_err());
+
+    let complete = |template: &str, argument: &str, value: &str| {
+        let reference = Reference::for_resource(template);
+        client.complete(CompleteRequestParams::new(reference, ArgumentInfo::new(argument, value)))
+    };
+    let paths = complete("knowledge://{base}/{+path}", "path", "guide").await.unwrap();
+    assert_eq!(paths.completion.values.len(), 4);
+    let nodes = complete("knowledge://{base}/{+path}#{node}", "node", "authen").await.unwrap();
+    assert_eq!(nodes.completion.values, ["authentication", "authentication.signing_key_rotation"]);
+}
+
+#[tokio::test]
+async fn stdio_serves_clients_that_initialize() {
+    let client = stdio_client(&handbook()).await;
+    check_everything(&client).await;
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn http_serves_clients_that_initialize() {
+    let server = HttpServer::start(&handbook());
+    let client = server.client().await;
+    let resources = client.peer_info().unwrap().capabilities.resources.clone().unwrap();
+    assert_eq!(
+        resources.subscribe, None,
+        "a stateless server cannot notify, and does not say it can"
+    );
+    check_everything(&client).await;
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn both_transports_serve_clients_that_discover() {
+    let transport =
+        TokioChildProcess::new(tokio::process::Command::from(kenning(&handbook(), &[]))).unwrap();
+    let client = rmcp::service::serve_client_with_lifecycle((), transport, modern()).await.unwrap();
+    assert_eq!(client.peer_info().unwrap().protocol_version.as_str(), "2026-07-28");
+    check_everything(&client).await;
+    client.cancel().await.unwrap();
+    let server = HttpServer::start(&handbook());
+    let transport = StreamableHttpClientTransport::from_uri(server.url.as_str());
+    let client = rmcp::service::serve_client_with_lifecycle((), transport, modern()).await.unwrap();
+    check_everything(&client).await;
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn long_lists_come_in_pages() {
+    let folder = TempDir::new().unwrap();
+    for n in 0..250 {
+        std::fs::write(folder.path().join(format!("f{n:03}.md")), "# x\n").unwrap();
+    }
+    let client = stdio_client(folder.path()).await;
+    let first = client.list_resources(None).await.unwrap();
+    assert_eq!(first.resources.len(), 100);
+    let all = client.list_all_resources().await.unwrap();
+    assert_eq!(all.len(), 250);
+    let wrong = PaginatedRequestParams::default().with_cursor(Some("rubbish".into()));
+    assert!(
+        client.list_resources(Some(wrong)).await.unwrap_err().to_string().contains("not a cursor")
+    );
+    client.cancel().await.unwrap();
+}
+
+#[test]
+fn stdout_carries_protocol_only_and_the_process_ends_with_stdin() {
+    let mut child = kenning(&handbook(), &[])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    });
+    writeln!(stdin, "{initialize}").unwrap();
+    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        .unwrap();
+    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).unwrap();
+    writeln!(stdin, "this is not JSON").unwrap();
+    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 3, "method": "no/such"})).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let messages: Vec<JsonObject> =
+        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(messages.iter().all(|message| message["jsonrpc"] == "2.0"));
+    assert!(
+        messages.iter().any(|message| message["id"] == 2 && message["result"]["tools"].is_array())
+    );
+}
+
+#[test]
+fn a_client_that_says_nothing_is_no_error() {
+    let mut child =
+        kenning(&handbook(), &[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn foreign_hosts_and_origins_are_refused() {
+    let server = HttpServer::start(&handbook());
+    let address =
+        server.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    })
+    .to_string();
+    let post = |host: &str, origin: Option<&str>| {
+        let origin = origin.map(|origin| format!("\r\nOrigin: {origin}")).unwrap_or_default();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}{origin}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream"
+        );
+        let answer = server.raw(&head, &body);
+        answer.lines().next().unwrap().split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(post(&address, None), "200");
+    assert_eq!(post(&address, Some(&format!("http://{address}"))), "200");
+    assert_eq!(post("evil.example.com", None), "403");
+    for origin in ["http://evil.example.com", "https://127.0.0.1", "http://127.0.0.1:1", "null"] {
+        assert_eq!(post(&address, Some(origin)), "403", "{origin}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server_gracefully() {
+    let mut server = HttpServer::start(&handbook());
+    let killed = Command::new("kill").arg(server.child.id().to_string()).status().unwrap();
+    assert!(killed.success());
+    assert!(server.child.wait().unwrap().success());
+}
+
+/// Hears what a server tells a client of the `initialize` eras.
+struct Listener(tokio::sync::mpsc::UnboundedSender<String>);
+
+impl ClientHandler for Listener {
+    async fn on_resource_updated(
+        &self,
+        update: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let _ = self.0.send(update.uri);
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        let _ = self.0.send("list".to_owned());
+    }
+}
+
+#[tokio::test]
+#[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
+async fn subscribers_hear_of_changes_over_stdio() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("a.md", "# A\n## B\n");
+    let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let command = tokio::process::Command::from(kenning(folder.path(), &[]));
+    let client = Listener(tell).serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
+    let uri = client.list_all_resources().await.unwrap()[0].uri.clone();
+    let section = format!("{uri}#b");
+    client.subscribe(SubscribeRequestParams::new(&section)).await.unwrap();
+    let missing = client.subscribe(SubscribeRequestParams::new("knowledge://x/y.md")).await;
+    assert!(missing.is_err(), "what is not there cannot be subscribed to");
+    write("a.md", "# A\n## B\nnew\n");
+    assert_eq!(heard.recv().await.unwrap(), section);
+    write("c.md", "# C\n");
+    assert_eq!(heard.recv().await.unwrap(), "list");
+    client.unsubscribe(UnsubscribeRequestParams::new(&section)).await.unwrap();
+    write("a.md", "# A\n## B\nnewer\n");
+    std::fs::remove_file(folder.path().join("c.md")).unwrap();
+    assert_eq!(heard.recv().await.unwrap(), "list", "and nothing of a.md before");
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn subscribers_hear_of_changes_over_http() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.md"), "# A\n").unwrap();
+    let server = HttpServer::start(folder.path());
+    let transport = StreamableHttpClientTransport::from_uri(server.url.as_str());
+    let client = rmcp::service::serve_client_with_lifecycle((), transport, modern()).await.unwrap();
+    let uri = client.list_all_resources().await.unwrap()[0].uri.clone();
+    let filter = SubscriptionFilter::builder().resource_subscription(&uri).resources_list_changed();
+    let mut subscription = client.listen(filter.build()).await.unwrap();
+    std::fs::write(folder.path().join("a.md"), "# A\nnew\n").unwrap();
+    let updated = subscription.next().await.unwrap().unwrap();
+    assert!(
+        matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
+    );
+    std::fs::write(folder.path().join("b.md"), "# B\n").unwrap();
+    let listed = subscription.next().await.unwrap().unwrap();
+    assert!(matches!(listed, ServerNotification::ResourceListChangedNotification(_)));
+    client.cancel().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_examples_that_tools_show_work() {
+    let client = stdio_client(&handbook()).await;
+    for tool in kenning_mcp::Inventory::full().tools {
+        for example in tool.examples {
+            let answer = call(&client, tool.name, example.arguments.clone()).await;
+            let empty = |key: &str| answer[key].as_array().is_none_or(Vec::is_empty);
+            let useful =
+                ["nodes", "knowledge_bases", "results", "upstream"].iter().any(|key| !empty(key));
+            assert!(
+                useful && empty("not_found"),
+                "{}: {}: {answer}",
+                tool.name,
+                example.description
+            );
+        }
+    }
+    client.cancel().await.unwrap();
+}
