@@ -1,0 +1,57 @@
+//! Real MCP clients against the real binary.
+
+use anyhow::{Result, ensure};
+
+use crate::outside::Parts;
+use crate::run::{read, root};
+
+const TOOLS: [&str; 4] =
+    ["retrieve_knowledge", "list_knowledge_bases", "search_knowledge", "get_dependencies"];
+
+pub(crate) fn check(parts: &Parts) -> Result<()> {
+    for era in ["legacy", "modern"] {
+        inspector(parts, era)?;
+    }
+    claude_code(parts)
+}
+
+/// The Inspector lists our tools over stdio, finds their schemas sound, and calls one.
+fn inspector(parts: &Parts, era: &str) -> Result<()> {
+    let listed = read(&mut inspect(parts, era, &["tools/list", "--strict"])?)?;
+    for tool in TOOLS {
+        ensure!(listed.contains(&format!("\"name\":\"{tool}\"")), "{tool} is not listed: {listed}");
+    }
+    let arguments = "{\"ids\":[\"guidelines.security\"]}";
+    let call = ["tools/call", "--tool-name", "retrieve_knowledge", "--tool-args-json", arguments];
+    let called = read(&mut inspect(parts, era, &call)?)?;
+    ensure!(called.contains("\"id\":\"guidelines.security\""), "unexpected answer: {called}");
+    let resources = read(&mut inspect(parts, era, &["resources/list"])?)?;
+    ensure!(resources.contains("knowledge://knowledge/README.md"), "unexpected list: {resources}");
+    let prompts = read(&mut inspect(parts, era, &["prompts/list"])?)?;
+    ensure!(prompts.contains("task_preparation"), "unexpected prompts: {prompts}");
+    Ok(())
+}
+
+fn inspect(parts: &Parts, era: &str, method: &[&str]) -> Result<std::process::Command> {
+    let mut inspector = parts.program("mcp-inspector")?;
+    inspector.args(["--cli", "--protocol-era", era, "--format", "json", "--method"]).args(method);
+    inspector.arg("--").args(server());
+    Ok(inspector)
+}
+
+/// Claude Code registers the server, starts it and finds it healthy.
+fn claude_code(parts: &Parts) -> Result<()> {
+    let mut remove = parts.program("claude")?;
+    // Whether an earlier run left an entry is of no interest.
+    let _ = remove.args(["mcp", "remove", "kenning"]).output();
+    read(parts.program("claude")?.args(["mcp", "add", "kenning", "--"]).args(server()))?;
+    let listed = read(parts.program("claude")?.args(["mcp", "list"]))?;
+    ensure!(listed.contains("Connected"), "Claude Code is not connected: {listed}");
+    Ok(())
+}
+
+fn server() -> [String; 4] {
+    let path = |relative: &str| root().join(relative).display().to_string();
+    let binary = path("target/debug/kenning");
+    [binary, "--root".to_owned(), path("examples/knowledge"), "serve".to_owned()]
+}

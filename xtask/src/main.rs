@@ -1,0 +1,52 @@
+//! Kenning's chores. `cargo xtask` without a word lists them.
+
+mod bench;
+mod clients;
+mod conformance;
+mod outside;
+mod run;
+
+use anyhow::{Result, bail};
+
+use crate::run::cargo;
+
+const USAGE: &str = "\
+cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite and
+                     real clients; installs what it needs below target/outside
+cargo xtask docs     write the generated documents anew
+cargo xtask bench    measure, and write docs/benchmarks.md
+";
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["test"] => test(),
+        ["docs"] => docs(),
+        ["bench"] => bench::run(),
+        _ => {
+            print!("{USAGE}");
+            bail!("`{}` is not a chore", words.join(" "))
+        }
+    }
+}
+
+fn test() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
+    cargo(&["test", "--workspace"])?;
+    let parts = outside::install()?;
+    cargo(&["build", "--package", "kenning"])?;
+    cargo(&["build", "--package", "kenning-mcp", "--example", "conformance"])?;
+    conformance::check(&parts)?;
+    clients::check(&parts)?;
+    println!("all is well");
+    Ok(())
+}
+
+/// The documents are written by the tests that otherwise compare them.
+fn docs() -> Result<()> {
+    run::run(
+        run::cargo_command(&["test", "--package", "kenning", "--test", "docs"])
+            .env("UPDATE_DOCS", "1"),
+    )
+}

@@ -1,0 +1,69 @@
+//! Programs from outside that the tests need, installed below `target/outside`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::{root, run};
+
+/// Pinned, so that a new release cannot break an old commit. The suite and the Inspector need a
+/// newer Node than Debian has.
+const PACKAGES: [&str; 4] = [
+    "node@24.21.0",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@anthropic-ai/claude-code@2.1.325",
+];
+
+pub(crate) struct Parts {
+    folder: PathBuf,
+}
+
+pub(crate) fn install() -> Result<Parts> {
+    let parts = Parts { folder: root().join("target/outside") };
+    let wanted = PACKAGES.join("\n");
+    let stamp = parts.folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(parts);
+    }
+    fs::create_dir_all(&parts.folder)?;
+    fs::write(parts.folder.join("package.json"), "{\"private\": true}\n")?;
+    if Command::new("npm").arg("--version").output().is_err() {
+        install_npm()?;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]).args(PACKAGES);
+    run(npm.current_dir(&parts.folder)).context("npm could not install the outside parts")?;
+    fs::write(stamp, wanted)?;
+    Ok(parts)
+}
+
+fn install_npm() -> Result<()> {
+    if Command::new("apt-get").arg("--version").output().is_err() {
+        bail!("npm is needed for the outside parts of the tests: install Node.js and npm");
+    }
+    run(Command::new("apt-get").arg("update"))?;
+    let mut apt = Command::new("apt-get");
+    run(apt.args(["install", "--yes", "--no-install-recommends", "nodejs", "npm"]))
+}
+
+impl Parts {
+    /// A program that npm installed, with the Node it needs and a home of its own.
+    pub(crate) fn program(&self, name: &str) -> Result<Command> {
+        let modules = self.folder.join("node_modules");
+        let home = self.folder.join("home");
+        fs::create_dir_all(&home)?;
+        let mut path = OsString::from(modules.join("node/bin"));
+        if let Some(inherited) = std::env::var_os("PATH") {
+            path.push(":");
+            path.push(inherited);
+        }
+        let mut command = Command::new(modules.join(".bin").join(name));
+        command.env("PATH", path).env("HOME", &home).env_remove("XDG_CONFIG_HOME");
+        command.current_dir(home);
+        Ok(command)
+    }
+}

@@ -1,0 +1,50 @@
+//! Other programs, run aloud.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
+    run(&mut cargo_command(arguments))
+}
+
+/// Runs a program; its failure is ours.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let status = command.status().with_context(|| format!("`{shown}` did not start"))?;
+    ensure!(status.success(), "`{shown}` failed: {status}");
+    Ok(())
+}
+
+/// Runs a program and returns what it printed on standard output.
+pub(crate) fn read(command: &mut Command) -> Result<String> {
+    let shown = show(command);
+    eprintln!("$ {shown}");
+    let output = command.output().with_context(|| format!("`{shown}` did not start"))?;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    ensure!(output.status.success(), "`{shown}` failed: {}\n{out}\n{err}", output.status);
+    Ok(out)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,108 @@
+//! Rules of the house that the compiler does not know.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Which of our crates may use which. A new arrow is a decision; it is written here and in
+/// ARCHITECTURE.md.
+const ARROWS: [(&str, &[&str]); 4] = [
+    ("kenning", &["kenning-mcp", "kenning-knowledge"]),
+    ("kenning-mcp", &["kenning-knowledge"]),
+    ("kenning-knowledge", &[]),
+    ("xtask", &[]),
+];
+
+/// What the rooms must not know: protocols and servers.
+const ROOMS: [&str; 1] = ["kenning-knowledge"];
+const NOT_IN_ROOMS: [&str; 5] = ["rmcp", "axum", "hyper", "tokio", "clap"];
+
+#[test]
+fn arrows_between_crates_are_declared() {
+    let seen = arrows();
+    let declared: BTreeMap<String, BTreeSet<String>> = ARROWS
+        .iter()
+        .map(|(from, to)| ((*from).to_owned(), to.iter().map(|&to| to.to_owned()).collect()))
+        .collect();
+    assert_eq!(seen, declared, "declare the arrow in xtask/tests/tidy.rs and ARCHITECTURE.md");
+}
+
+#[test]
+fn rooms_know_no_protocol() {
+    let metadata = MetadataCommand::new().exec().unwrap();
+    for package in metadata.workspace_packages() {
+        if !ROOMS.contains(&package.name.as_str()) {
+            continue;
+        }
+        for dependency in &package.dependencies {
+            assert!(
+                !NOT_IN_ROOMS.contains(&dependency.name.as_str()),
+                "{} must not depend on {}",
+                package.name,
+                dependency.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_crate_keeps_the_workspace_lints() {
+    for manifest in files(".toml").iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let text = std::fs::read_to_string(manifest).unwrap();
+        let inherits = text.contains("[lints]\nworkspace = true");
+        assert!(inherits || text.contains("[workspace]"), "{} has no [lints]", manifest.display());
+    }
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let marks = ["todo!", "unimplemented!", "dbg!", "FIXME", "#[ignore"];
+    for file in files(".rs").iter().filter(|path| !path.ends_with("tidy.rs")) {
+        let text = std::fs::read_to_string(file).unwrap();
+        for mark in marks {
+            assert!(!text.contains(mark), "{} has `{mark}`", file.display());
+        }
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for document in files(".md").iter().filter(|path| !path.starts_with(root().join("crates"))) {
+        let text = std::fs::read_to_string(document).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
+            let path = target.split('#').next().unwrap();
+            let found = document.parent().unwrap().join(path);
+            assert!(found.exists(), "{}: `{target}` leads nowhere", document.display());
+        }
+    }
+}
+
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = MetadataCommand::new().exec().unwrap();
+    let ours: BTreeSet<String> =
+        metadata.workspace_packages().iter().map(|package| package.name.to_string()).collect();
+    let arrows = metadata.workspace_packages().into_iter().map(|package| {
+        let used = package.dependencies.iter().filter(|d| d.kind != DependencyKind::Development);
+        let used = used.map(|dependency| dependency.name.clone());
+        (package.name.to_string(), used.filter(|name| ours.contains(name)).collect())
+    });
+    arrows.collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// The files git would commit that end like this.
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    let listed = String::from_utf8(git.output().unwrap().stdout).unwrap();
+    let files = listed.lines().filter(|path| path.ends_with(ending)).map(|path| root().join(path));
+    files.filter(|path| path.exists()).collect()
+}
