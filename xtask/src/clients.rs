@@ -5,8 +5,13 @@ use anyhow::{Result, ensure};
 use crate::outside::Parts;
 use crate::run::{read, root};
 
-const TOOLS: [&str; 4] =
-    ["retrieve_knowledge", "list_knowledge_bases", "search_knowledge", "get_dependencies"];
+const TOOLS: [&str; 5] = [
+    "discover_context",
+    "retrieve_knowledge",
+    "list_knowledge_bases",
+    "search_knowledge",
+    "get_dependencies",
+];
 
 pub(crate) fn check(parts: &Parts) -> Result<()> {
     for era in ["legacy", "modern"] {

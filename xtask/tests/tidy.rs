@@ -10,16 +10,18 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 4] = [
-    ("kenning", &["kenning-mcp", "kenning-knowledge"]),
+const ARROWS: [(&str, &[&str]); 6] = [
+    ("kenning", &["kenning-mcp", "kenning-knowledge", "kenning-store"]),
     ("kenning-mcp", &["kenning-knowledge"]),
-    ("kenning-knowledge", &[]),
+    ("kenning-store", &["kenning-knowledge"]),
+    ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-embed", &[]),
     ("xtask", &[]),
 ];
 
-/// What the rooms must not know: protocols and servers.
+/// What the rooms must not know: protocols, servers and databases.
 const ROOMS: [&str; 1] = ["kenning-knowledge"];
-const NOT_IN_ROOMS: [&str; 5] = ["rmcp", "axum", "hyper", "tokio", "clap"];
+const NOT_IN_ROOMS: [&str; 6] = ["rmcp", "axum", "hyper", "tokio", "clap", "sqlx"];
 
 #[test]
 fn arrows_between_crates_are_declared() {

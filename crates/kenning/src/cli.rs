@@ -31,6 +31,9 @@ pub struct Global {
     /// Say nothing but the answer
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// A folder with model.onnx and tokenizer.json, instead of the built-in model
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub model_path: Option<String>,
     /// How much to log to standard error
     #[arg(long, global = true, value_name = "LEVEL", value_parser = ["error", "warn", "info", "debug", "trace"])]
     pub log_level: Option<String>,
@@ -42,7 +45,9 @@ pub enum Command {
     Serve(Serve),
     /// Read all knowledge bases and report what their authors may want to mend
     Index(Index),
-    /// Find nodes by their words
+    /// Say what should be read before a task
+    Discover(Discover),
+    /// Find nodes by their words and their meaning
     Search(Search),
     /// Print nodes by id or path
     Get(Get),
@@ -50,6 +55,17 @@ pub enum Command {
     Bases(Bases),
     /// Show what a node waits for and what waits for it
     Deps(Deps),
+    /// Show what is indexed, and how much of it by meaning
+    Status,
+    /// Move computed vectors between machines
+    #[command(subcommand)]
+    Cache(Cache),
+    /// Bring the index up to date after every commit and merge
+    #[command(subcommand)]
+    Hook(Hook),
+    /// Measure how good search is
+    #[command(subcommand)]
+    Eval(Eval),
     /// Look at the settings
     #[command(subcommand)]
     Config(Config),
@@ -78,6 +94,60 @@ pub struct Index {
     /// Fail if there is anything to mend
     #[arg(long)]
     pub check: bool,
+    /// Compute the vectors that are missing, too
+    #[arg(long)]
+    pub embed: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Discover {
+    /// The task, in your own words
+    pub task: String,
+    /// What kind of task it is
+    #[arg(long = "type", value_name = "TYPE")]
+    pub task_type: Option<TaskType>,
+    /// The file being worked on
+    #[arg(long, value_name = "PATH")]
+    pub current_file: Option<String>,
+    /// How many recommendations at the most [default: 5]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub max_results: Option<usize>,
+    /// The best set that fits in this many tokens
+    #[arg(long, value_name = "N")]
+    pub token_budget: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum TaskType {
+    Implement,
+    Debug,
+    Refactor,
+    Document,
+    Review,
+    Design,
+    Test,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Cache {
+    /// Write all vectors to a new file
+    Export { file: PathBuf },
+    /// Take in the vectors of an exported file
+    Import { file: PathBuf },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Hook {
+    /// Install the git hooks; hooks of others are left alone
+    Install,
+    /// Remove the git hooks that `install` made
+    Uninstall,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Eval {
+    /// Search a set of documents with known answers: corpus.jsonl, queries.jsonl, qrels.jsonl
+    Retrieval { folder: PathBuf },
 }
 
 #[derive(Debug, Args)]
@@ -85,7 +155,7 @@ pub struct Search {
     /// What to look for
     pub query: String,
     /// How to look
-    #[arg(long = "type", value_name = "TYPE", default_value = "keyword")]
+    #[arg(long = "type", value_name = "TYPE", default_value = "hybrid")]
     pub search_type: SearchType,
     /// Only in this base, file or section; may be given several times
     #[arg(long, value_name = "ID")]

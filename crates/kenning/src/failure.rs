@@ -53,6 +53,12 @@ impl From<kenning_knowledge::Error> for Failure {
     }
 }
 
+impl From<kenning_store::StoreError> for Failure {
+    fn from(error: kenning_store::StoreError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(error.to_string())

@@ -37,7 +37,8 @@ impl Place {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
         command.args(words).current_dir(self.path()).stdin(Stdio::null());
-        command.env("HOME", self.path().join("home")).env_remove("XDG_CONFIG_HOME");
+        command.env("HOME", self.path().join("home"));
+        command.env_remove("XDG_CONFIG_HOME").env("XDG_DATA_HOME", data());
         command
     }
 
@@ -60,6 +61,12 @@ impl Place {
     }
 }
 
+/// Where all tests remember vectors, so that they are computed once.
+fn data() -> &'static Path {
+    static DATA: std::sync::OnceLock<TempDir> = std::sync::OnceLock::new();
+    DATA.get_or_init(|| TempDir::new().unwrap()).path()
+}
+
 fn handbook() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge").canonicalize().unwrap()
 }
@@ -79,7 +86,14 @@ fn the_example_base_has_nothing_to_mend() {
 
 #[test]
 fn search_prints_hits_and_json_is_the_tools_answer() {
-    insta::assert_snapshot!(on_handbook(&["search", "rotate signing keys", "-n", "2"]));
+    insta::assert_snapshot!(on_handbook(&[
+        "search",
+        "rotate signing keys",
+        "-n",
+        "2",
+        "--type",
+        "keyword"
+    ]));
     let json = on_handbook(&["search", "rotate signing keys", "-n", "1", "--json"]);
     assert!(json.contains("\"total_available\""), "{json}");
     assert!(json.contains("\"id\": \"guidelines.security.authentication.signing_key_rotation\""));
@@ -87,7 +101,109 @@ fn search_prints_hits_and_json_is_the_tools_answer() {
 
 #[test]
 fn nothing_found_is_exit_1() {
-    insta::assert_snapshot!(on_handbook(&["search", "xylophone"]));
+    insta::assert_snapshot!(on_handbook(&["search", "xylophone", "--type", "keyword"]));
+}
+
+#[test]
+fn hybrid_search_finds_what_shares_no_word_with_the_query() {
+    let found =
+        on_handbook(&["search", "credentials got published by mistake", "-n", "1", "--json"]);
+    assert!(
+        found.contains("\"id\": \"protocols.incident_response.leaked_credentials\""),
+        "{found}"
+    );
+    assert!(found.contains("\"semantic\": 0."), "{found}");
+}
+
+#[test]
+fn discover_recommends_with_reasons() {
+    let found = on_handbook(&[
+        "discover",
+        "add a login endpoint that issues JWT access tokens",
+        "--type",
+        "implement",
+        "-n",
+        "2",
+    ]);
+    assert!(found.starts_with("exit 0"), "{found}");
+    assert!(found.contains("guidelines.security.authentication"), "{found}");
+    assert!(found.contains("guideline for implement ×1.5"), "{found}");
+}
+
+#[test]
+fn a_task_nobody_wrote_about_is_a_miss() {
+    let place = Place::with(&[("a.md", "# Bread\nKnead the dough for ten minutes.\n")]);
+    let mut discover = place.command(&["discover", "configure the satellite uplink antenna"]);
+    discover.env("XDG_DATA_HOME", place.path().join("data"));
+    insta::assert_snapshot!(place.shown(&mut discover));
+    let mut status = place.command(&["status", "--json"]);
+    let status = place.shown(status.env("XDG_DATA_HOME", place.path().join("data")));
+    assert!(status.contains("\"misses\": 1") && status.contains("\"embedded\": 1"), "{status}");
+}
+
+#[test]
+fn vectors_move_between_machines() {
+    let place = Place::with(&[("a.md", "# A\nalpha\n## B\nbeta\n")]);
+    let with = |data: &str, words: &[&str]| {
+        place.shown(place.command(words).env("XDG_DATA_HOME", place.path().join(data)))
+    };
+    assert!(with("one", &["index", "--embed"]).starts_with("exit 0"));
+    insta::assert_snapshot!("export", with("one", &["cache", "export", "vectors.db"]));
+    insta::assert_snapshot!("export_twice", with("one", &["cache", "export", "vectors.db"]));
+    assert!(with("two", &["status", "--json"]).contains("\"embedded\": 0"));
+    insta::assert_snapshot!("import", with("two", &["cache", "import", "vectors.db"]));
+    assert!(with("two", &["status", "--json"]).contains("\"embedded\": 2"));
+    insta::assert_snapshot!("import_nothing", with("two", &["cache", "import", "gone.db"]));
+    insta::assert_snapshot!("import_rubbish", with("two", &["cache", "import", "a.md"]));
+}
+
+#[test]
+fn hooks_are_installed_beside_those_of_others_and_removed() {
+    let place = Place::new();
+    insta::assert_snapshot!("hook_outside_git", place.run(&["hook", "install"]));
+    assert!(
+        Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(place.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+    insta::assert_snapshot!("hook_installed", place.run(&["hook", "install"]));
+    insta::assert_snapshot!("hook_installed_again", place.run(&["hook", "install"]));
+    insta::assert_snapshot!("hook_removed", place.run(&["hook", "uninstall"]));
+    let foreign = place.path().join(".git/hooks/post-merge");
+    fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+    fs::write(&foreign, "#!/bin/sh\necho mine\n").unwrap();
+    insta::assert_snapshot!("hook_foreign", place.run(&["hook", "install"]));
+    insta::assert_snapshot!("hook_nothing", place.run(&["hook", "uninstall"]));
+    assert_eq!(fs::read_to_string(&foreign).unwrap(), "#!/bin/sh\necho mine\n");
+    assert!(!place.path().join(".git/hooks/post-commit").exists());
+}
+
+#[test]
+fn retrieval_is_evaluated_on_known_answers() {
+    let place = Place::with(&[
+        (
+            "set/corpus.jsonl",
+            "{\"_id\": \"b/1\", \"title\": \"Bread\", \"text\": \"Knead the dough for ten minutes.\"}\n{\"_id\": \"s\", \"text\": \"Align the antenna with the satellite.\"}\n",
+        ),
+        (
+            "set/queries.jsonl",
+            "{\"_id\": \"q1\", \"text\": \"how long to knead dough\"}\n{\"_id\": \"q2\", \"text\": \"pointing a dish at an orbiting relay\"}\n",
+        ),
+        (
+            "set/qrels.jsonl",
+            "{\"query_id\": \"q1\", \"corpus_id\": \"b/1\", \"score\": 1}\n{\"query_id\": \"q2\", \"corpus_id\": \"s\", \"score\": 1}\n",
+        ),
+    ]);
+    let shown = place.run(&["eval", "retrieval", "set", "--json"]);
+    assert!(shown.starts_with("exit 0"), "{shown}");
+    let json = shown.split("--- stdout\n").nth(1).unwrap().split("--- stderr").next().unwrap();
+    let answer: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert!((answer["keyword"]["ndcg_at_10"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{answer}");
+    assert!((answer["hybrid"]["ndcg_at_10"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{answer}");
+    insta::assert_snapshot!("eval_no_set", place.run(&["eval", "retrieval", "nowhere"]));
 }
 
 #[test]

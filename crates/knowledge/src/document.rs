@@ -73,6 +73,26 @@ impl Document {
         }
     }
 
+    /// A text that is one node, whatever headings it has.
+    pub fn single(path: RelPath, title: &str, text: &str) -> Self {
+        let section = Section {
+            slug: slug(title),
+            title: title.to_owned(),
+            kind: DEFAULT_TYPE.to_owned(),
+            status: DEFAULT_STATUS.to_owned(),
+            source: 0..text.len(),
+            body: 0..text.len(),
+            ..Section::blank(0, Metadata::default())
+        };
+        Self {
+            hash: blake3::hash(text.as_bytes()),
+            path,
+            sections: vec![section],
+            diagnostics: Vec::new(),
+            text: text.to_owned(),
+        }
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }

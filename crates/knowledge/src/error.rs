@@ -20,8 +20,8 @@ pub enum Error {
     Empty { name: &'static str },
     #[error("`{name}` is {given}; it can be {min} to {max}")]
     OutOfRange { name: &'static str, given: usize, min: usize, max: usize },
-    #[error("search type `{0}` is not available: this build has no embeddings")]
-    NoEmbeddings(&'static str),
+    #[error(transparent)]
+    Embed(#[from] kenning_embed::EmbedError),
     #[error("the keyword index failed: {0}")]
     Index(#[from] tantivy::TantivyError),
 }
@@ -37,8 +37,7 @@ impl Error {
             Self::UnknownSection { .. } => "SECTION_NOT_FOUND",
             Self::Path(_) => "INVALID_PATH",
             Self::Empty { .. } | Self::OutOfRange { .. } => "INVALID_ARGUMENT",
-            Self::NoEmbeddings(_) => "UNSUPPORTED",
-            Self::Index(_) => "INTERNAL",
+            Self::Embed(_) | Self::Index(_) => "INTERNAL",
         }
     }
 
@@ -64,7 +63,7 @@ impl Error {
             Self::OutOfRange { name, min, max, .. } => {
                 format!("choose `{name}` between {min} and {max}, and ask again for the rest")
             }
-            Self::NoEmbeddings(_) => "use search type `keyword`".into(),
+            Self::Embed(_) => "search type `keyword` needs no model".into(),
             Self::Index(_) => "restart the server; the index is rebuilt from the files".into(),
         }
     }

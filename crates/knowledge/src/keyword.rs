@@ -1,5 +1,6 @@
 //! Keyword search: BM25 with English stemming, in memory.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tantivy::collector::{Count, FilterCollector, TopDocs};
@@ -18,8 +19,9 @@ use crate::document::Document;
 
 const ANALYZER: &str = "english";
 const WRITER_BYTES: usize = 64_000_000;
-/// A word in a heading says more than one in the text below it.
-const TITLE_BOOST: f32 = 2.0;
+/// BM25's own: how fast further mentions of a word stop mattering, and how much length does.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
 const SNIPPET_CHARS: usize = 240;
 
 /// Names one section of one version of a document, in the index and in snapshots alike.
@@ -46,7 +48,8 @@ struct Fields {
     version: Field,
     key: Field,
     title: Field,
-    body: Field,
+    /// Title and body.
+    text: Field,
 }
 
 /// The side that changes: documents come and go, then [`KeywordIndex::commit`].
@@ -61,6 +64,7 @@ pub(crate) struct KeywordIndex {
 pub(crate) struct KeywordSearcher {
     fields: Fields,
     searcher: Searcher,
+    mean_title: f32,
 }
 
 pub(crate) struct Hit {
@@ -79,7 +83,7 @@ impl KeywordIndex {
             version: schema.add_u64_field("version", INDEXED),
             key: schema.add_u64_field("key", FAST),
             title: schema.add_text_field("title", text.clone()),
-            body: schema.add_text_field("body", text),
+            text: schema.add_text_field("text", text),
         };
         let index = Index::create_in_ram(schema.build());
         index.tokenizers().register(ANALYZER, analyzer());
@@ -96,7 +100,8 @@ impl KeywordIndex {
             entry.add_u64(self.fields.version, version);
             entry.add_u64(self.fields.key, NodeKey::new(version, i).0);
             entry.add_text(self.fields.title, &section.title);
-            entry.add_text(self.fields.body, document.body(i));
+            entry.add_text(self.fields.text, &section.title);
+            entry.add_text(self.fields.text, document.body(i));
             self.writer.add_document(entry)?;
         }
         Ok(())
@@ -109,7 +114,7 @@ impl KeywordIndex {
     pub(crate) fn commit(&mut self) -> tantivy::Result<KeywordSearcher> {
         self.writer.commit()?;
         self.reader.reload()?;
-        Ok(KeywordSearcher { fields: self.fields, searcher: self.reader.searcher() })
+        KeywordSearcher::new(self.fields, self.reader.searcher())
     }
 }
 
@@ -140,30 +145,77 @@ impl KeywordSearcher {
         Ok((hits, total))
     }
 
-    pub(crate) fn query(&self, text: &str) -> KeywordQuery {
-        let mut analyzer = analyzer();
-        let mut stream = analyzer.token_stream(text);
-        let mut terms: Vec<String> = Vec::new();
-        while stream.advance() {
-            let term = &stream.token().text;
-            if !terms.contains(term) {
-                terms.push(term.clone());
+    fn new(fields: Fields, searcher: Searcher) -> tantivy::Result<Self> {
+        let mut tokens = 0;
+        for segment in searcher.segment_readers() {
+            tokens += segment.inverted_index(fields.title)?.total_num_tokens();
+        }
+        let mean_title = (tokens as f32 / searcher.num_docs().max(1) as f32).max(1.0);
+        Ok(Self { fields, searcher, mean_title })
+    }
+
+    /// The words of a question that say what it is about, each with its weight.
+    pub(crate) fn query(&self, text: &str) -> tantivy::Result<KeywordQuery> {
+        let mut terms: Vec<QueryTerm> = Vec::new();
+        for (word, stem) in content_words(text) {
+            match terms.iter_mut().find(|term| term.stem == stem) {
+                Some(known) => known.count += 1.0,
+                None => terms.push(QueryTerm {
+                    idf: self.idf(self.fields.text, &stem)?,
+                    title_idf: self.idf(self.fields.title, &stem)?,
+                    word,
+                    stem,
+                    count: 1.0,
+                }),
             }
         }
-        let clauses = terms.iter().flat_map(|term| {
-            let of = |field| {
-                let term = Term::from_field_text(field, term);
-                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>
-            };
-            let title = Box::new(BoostQuery::new(of(self.fields.title), TITLE_BOOST));
-            [(Occur::Should, title as Box<dyn Query>), (Occur::Should, of(self.fields.body))]
+        let clauses = terms.iter().map(|term| {
+            let text = Term::from_field_text(self.fields.text, &term.stem);
+            let query = TermQuery::new(text, IndexRecordOption::WithFreqs);
+            let weighted = BoostQuery::new(Box::new(query), term.count);
+            (Occur::Should, Box::new(weighted) as Box<dyn Query>)
         });
-        KeywordQuery { query: Box::new(BooleanQuery::new(clauses.collect())), terms }
+        Ok(KeywordQuery { query: Box::new(BooleanQuery::new(clauses.collect())), terms })
+    }
+
+    fn idf(&self, field: Field, stem: &str) -> tantivy::Result<f32> {
+        let with = self.searcher.doc_freq(&Term::from_field_text(field, stem))? as f32;
+        let all = self.searcher.num_docs() as f32;
+        Ok((1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln())
+    }
+
+    /// How well a title alone answers: its BM25 as a share of the best there could be, times the
+    /// share of the title that the question mentions.
+    pub(crate) fn title_match(&self, query: &KeywordQuery, title: &str) -> tantivy::Result<f32> {
+        let stems: Vec<String> = content_words(title).into_iter().map(|(_, stem)| stem).collect();
+        if stems.is_empty() || query.terms.is_empty() {
+            return Ok(0.0);
+        }
+        let norm = K1 * (1.0 - B + B * stems.len() as f32 / self.mean_title);
+        let mut score = 0.0;
+        for term in &query.terms {
+            let mentions = stems.iter().filter(|stem| **stem == term.stem).count() as f32;
+            score += term.count * term.title_idf * mentions * (K1 + 1.0) / (mentions + norm);
+        }
+        let (mut mentioned, mut all) = (0.0, f32::MIN_POSITIVE);
+        let mut seen: Vec<&String> = Vec::new();
+        for stem in &stems {
+            if seen.contains(&stem) {
+                continue;
+            }
+            seen.push(stem);
+            let idf = self.idf(self.fields.text, stem)?;
+            all += idf;
+            if query.terms.iter().any(|term| term.stem == *stem) {
+                mentioned += idf;
+            }
+        }
+        Ok(score / query.bound() * mentioned / all)
     }
 
     /// The stretch of `text` that shows best why it matched; empty when only the title did.
     pub(crate) fn snippets(&self, query: &KeywordQuery) -> tantivy::Result<Snippets> {
-        let mut of = SnippetGenerator::create(&self.searcher, &*query.query, self.fields.body)?;
+        let mut of = SnippetGenerator::create(&self.searcher, &*query.query, self.fields.text)?;
         of.set_max_num_chars(SNIPPET_CHARS);
         Ok(Snippets(of))
     }
@@ -171,9 +223,62 @@ impl KeywordSearcher {
 
 pub(crate) struct KeywordQuery {
     query: Box<dyn Query>,
-    /// The words that are looked for, as they stand in the index.
-    pub(crate) terms: Vec<String>,
+    pub(crate) terms: Vec<QueryTerm>,
 }
+
+pub(crate) struct QueryTerm {
+    /// As it was asked.
+    pub(crate) word: String,
+    /// As it stands in the index.
+    pub(crate) stem: String,
+    count: f32,
+    idf: f32,
+    title_idf: f32,
+}
+
+impl KeywordQuery {
+    /// The BM25 of a text that does nothing but repeat the question.
+    pub(crate) fn bound(&self) -> f32 {
+        let mass: f32 = self.terms.iter().map(|term| term.count * term.idf).sum();
+        (mass * (K1 + 1.0)).max(f32::MIN_POSITIVE)
+    }
+
+    /// The asked words that a text has.
+    pub(crate) fn words_in(&self, text: &str) -> Vec<String> {
+        let stems: HashSet<String> =
+            content_words(text).into_iter().map(|(_, stem)| stem).collect();
+        let found = self.terms.iter().filter(|term| stems.contains(&term.stem));
+        found.map(|term| term.word.clone()).collect()
+    }
+}
+
+/// Words with a meaning of their own, each with its stem.
+fn content_words(text: &str) -> Vec<(String, String)> {
+    let mut analyzer = analyzer();
+    let mut stream = analyzer.token_stream(text);
+    let mut words = Vec::new();
+    while stream.advance() {
+        let token = stream.token();
+        let word = text[token.offset_from..token.offset_to].to_lowercase();
+        if !FUNCTION_WORDS.contains(&word.as_str()) {
+            words.push((word, token.text.clone()));
+        }
+    }
+    words
+}
+
+/// What people wrap a question in, besides the stop words that are not indexed at all.
+const FUNCTION_WORDS: &[&str] = &[
+    "i", "me", "my", "mine", "we", "us", "our", "you", "your", "yours", "he", "him", "his", "she",
+    "her", "hers", "its", "them", "who", "whom", "whose", "which", "what", "when", "where", "why",
+    "how", "do", "does", "did", "doing", "done", "have", "has", "had", "having", "am", "were",
+    "been", "being", "can", "could", "may", "might", "must", "shall", "should", "would", "about",
+    "above", "after", "again", "against", "all", "also", "any", "because", "before", "below",
+    "between", "both", "during", "each", "few", "from", "further", "here", "just", "more", "most",
+    "nor", "off", "once", "only", "other", "out", "over", "own", "same", "so", "some", "than",
+    "too", "under", "until", "up", "very", "let", "lets", "s", "t", "m", "re", "ve", "ll", "d",
+    "don", "please",
+];
 
 pub(crate) struct Snippets(SnippetGenerator);
 

@@ -3,28 +3,35 @@
 //! Text becomes a [`Document`] of sections ([`document`]); a [`Base`] is a folder of them
 //! ([`base`]); the [`Library`] keeps all bases in step with their files ([`library`]) and hands
 //! out [`Snapshot`]s, on which every question is answered: [`retrieve`], [`list`], [`search`],
-//! [`dependencies`].
+//! [`discover`], [`dependencies`]. Vectors fill in behind ([`semantic`]).
 //!
 //! Requests and answers are the product's contract: the same types stand behind the MCP tools,
 //! the command line and anything else that asks.
 
 pub mod base;
 mod blocks;
+mod budget;
 pub mod dependencies;
 pub mod diagnostic;
+pub mod discover;
 pub mod document;
 pub mod error;
+pub mod evaluate;
 mod ids;
 mod keyword;
 pub mod library;
 pub mod list;
 pub mod metadata;
 pub mod path;
+mod proximity;
+mod relevance;
 pub mod retrieve;
 pub mod search;
+pub mod semantic;
 pub mod snapshot;
 mod suggest;
 mod text;
+mod vectors;
 pub mod watch;
 
 pub use base::Base;

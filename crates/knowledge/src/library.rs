@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use cap_std::fs::Dir;
@@ -13,14 +13,37 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::keyword::KeywordIndex;
 use crate::path::RelPath;
-use crate::snapshot::{File, Snapshot};
+use crate::semantic::Semantic;
+use crate::snapshot::{File, Indexes, Snapshot};
 
 /// All knowledge bases of a process.
 pub struct Library {
     bases: Vec<Arc<Base>>,
     current: ArcSwap<Snapshot>,
+    semantic: Arc<ArcSwap<Semantic>>,
+    generation: Generation,
     /// Held for the length of a sync, so that syncs take turns.
     writing: Mutex<Writing>,
+}
+
+/// A number that grows, and that can be waited for.
+#[derive(Default)]
+struct Generation {
+    number: Mutex<u64>,
+    grew: Condvar,
+}
+
+impl Generation {
+    fn advance(&self) {
+        *self.number.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.grew.notify_all();
+    }
+
+    fn wait(&self, seen: Option<u64>) -> u64 {
+        let number = self.number.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.grew.wait_while(number, |number| Some(*number) == seen);
+        *waited.unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct Writing {
@@ -76,16 +99,42 @@ impl Library {
                 return Err(LibraryError::DuplicateBase(base.name().to_owned()));
             }
         }
-        let bases: Vec<Arc<Base>> = bases.into_iter().map(Arc::new).collect();
-        let mut keyword = KeywordIndex::new()?;
-        let empty = Snapshot::new(bases.clone(), Vec::new(), keyword.commit()?, Vec::new());
-        let library = Self {
-            bases,
-            current: ArcSwap::from_pointee(empty),
-            writing: Mutex::new(Writing { keyword, next_version: 0 }),
-        };
+        let library = Self::empty(bases.into_iter().map(Arc::new).collect())?;
         library.sync(progress)?;
         Ok(library)
+    }
+
+    /// Documents that do not come from files, as for an evaluation. Their paths are sorted.
+    pub fn of_documents(base: Base, documents: Vec<Document>) -> Result<Self, LibraryError> {
+        let library = Self::empty(vec![Arc::new(base)])?;
+        {
+            let mut writing = library.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut files = Vec::with_capacity(documents.len());
+            for document in documents {
+                files.push(writing.index(0, document)?);
+            }
+            files.sort_by(|a, b| a.document.path.cmp(&b.document.path));
+            let index =
+                Indexes { keyword: writing.keyword.commit()?, semantic: library.semantic.clone() };
+            let snapshot = Snapshot::new(library.bases.clone(), files, index, Vec::new());
+            library.current.store(Arc::new(snapshot));
+        }
+        library.generation.advance();
+        Ok(library)
+    }
+
+    fn empty(bases: Vec<Arc<Base>>) -> Result<Self, LibraryError> {
+        let semantic = Arc::new(ArcSwap::from_pointee(Semantic::default()));
+        let mut keyword = KeywordIndex::new()?;
+        let index = Indexes { keyword: keyword.commit()?, semantic: semantic.clone() };
+        let empty = Snapshot::new(bases.clone(), Vec::new(), index, Vec::new());
+        Ok(Self {
+            bases,
+            current: ArcSwap::from_pointee(empty),
+            semantic,
+            generation: Generation::default(),
+            writing: Mutex::new(Writing { keyword, next_version: 0 }),
+        })
     }
 
     /// What is known now. Cheap, and untouched by later syncs.
@@ -99,7 +148,7 @@ impl Library {
 
     /// Brings the library up to date with the files. Documents whose bytes are the same are kept.
     pub fn sync(&self, progress: Progress<'_>) -> Result<Changes, LibraryError> {
-        let mut writing = self.writing.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
         let (readings, diagnostics) = self.read_all(&before, progress);
         let (files, mut diagnostics, changes) =
@@ -110,9 +159,25 @@ impl Library {
         }
         diagnostics.dedup();
         let keyword = writing.keyword.commit()?;
-        let snapshot = Snapshot::new(self.bases.clone(), files, keyword, diagnostics);
+        let index = Indexes { keyword, semantic: self.semantic.clone() };
+        let snapshot = Snapshot::new(self.bases.clone(), files, index, diagnostics);
         self.current.store(Arc::new(snapshot));
+        self.generation.advance();
         Ok(changes)
+    }
+
+    /// Lets answers use these vectors from now on.
+    pub(crate) fn publish(&self, semantic: Semantic) {
+        self.semantic.store(Arc::new(semantic));
+    }
+
+    /// Returns once the library is newer than `seen`, or was woken; at once if nothing was seen.
+    pub(crate) fn wait_for_change(&self, seen: Option<u64>) -> u64 {
+        self.generation.wait(seen)
+    }
+
+    pub(crate) fn wake(&self) {
+        self.generation.advance();
     }
 
     fn read_all(

@@ -1,17 +1,22 @@
-//! Nodes found by their words.
+//! Nodes found by their words and their meaning.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, in_range};
+use crate::keyword::{KeywordQuery, NodeKey};
+use crate::relevance::Evidence;
+use crate::semantic::Semantic;
 use crate::snapshot::{NodeRef, Snapshot};
 use crate::text::{one_line, plain};
 
 pub const DEFAULT_RESULTS: usize = 10;
 pub const MAX_RESULTS: usize = 100;
 pub const MAX_QUERY_CHARS: usize = 10_000;
+/// Nodes of each kind of evidence that are looked at closely.
+pub(crate) const CANDIDATES: usize = 200;
 const SNIPPET_CHARS: usize = 280;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -20,8 +25,7 @@ pub struct SearchRequest {
     /// Search query (supports natural language)
     #[schemars(length(min = 1, max = 10_000))]
     pub query: String,
-    /// `keyword` ranks by matching words; `semantic` and `hybrid` need embeddings, which this
-    /// version does not have
+    /// By matching words, by meaning, or by both
     #[serde(default)]
     pub search_type: SearchType,
     /// Optional list of knowledge base IDs to search within: names of bases, ids or paths of
@@ -42,8 +46,8 @@ fn default_results() -> usize {
 #[serde(rename_all = "lowercase")]
 pub enum SearchType {
     Semantic,
-    #[default]
     Keyword,
+    #[default]
     Hybrid,
 }
 
@@ -53,7 +57,7 @@ pub struct SearchResponse {
     pub results: Vec<Found>,
     /// How many nodes matched in all
     pub total_available: usize,
-    /// Why there is nothing to see
+    /// Why there is nothing to see, or what is missing from the answer
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -66,71 +70,252 @@ pub struct Found {
     #[serde(rename = "type")]
     pub kind: String,
     pub status: String,
-    /// BM25: comparable within one answer, not between queries
-    pub score: f32,
+    pub score: Score,
     /// The stretch of text that matched best
     pub snippet: String,
     pub estimated_tokens: usize,
 }
 
+/// All between 0 and 1.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Score {
+    /// What results are ranked by
+    #[serde(rename = "final")]
+    pub value: f64,
+    /// BM25 as a share of the greatest possible for this query
+    pub keyword: f32,
+    /// Similarity of meaning (cosine), once it is computed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<f32>,
+}
+
 impl Snapshot {
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResponse, Error> {
-        match request.search_type {
-            SearchType::Keyword => {}
-            SearchType::Semantic => return Err(Error::NoEmbeddings("semantic")),
-            SearchType::Hybrid => return Err(Error::NoEmbeddings("hybrid")),
-        }
         if request.query.trim().is_empty() {
             return Err(Error::Empty { name: "query" });
         }
         in_range("length of query", request.query.chars().count(), 1..=MAX_QUERY_CHARS)?;
         in_range("max_results", request.max_results, 1..=MAX_RESULTS)?;
         let scope = self.scope(&request.scope)?;
-        let keys: Option<HashSet<_>> =
-            scope.map(|nodes| nodes.into_iter().map(|index| self.at(index).key()).collect());
-        let query = self.keyword.query(&request.query);
-        let (hits, total_available) =
-            self.keyword.search(&query, request.max_results, move |key| {
-                keys.as_ref().is_none_or(|keys| keys.contains(&key))
-            })?;
-        let snippets = self.keyword.snippets(&query)?;
-        let results = hits.iter().filter_map(|hit| {
-            let node = self.by_key(hit.key)?;
-            let text = plain(&node.body());
-            let snippet = snippets.of(&text);
-            Some(Found {
-                id: node.id().to_owned(),
-                path: node.path(),
-                title: node.title().to_owned(),
-                kind: node.kind().to_owned(),
-                status: node.status().to_owned(),
-                score: hit.score,
-                snippet: one_line(snippet.as_deref().unwrap_or(&text), SNIPPET_CHARS),
-                estimated_tokens: node.token_count(),
+        let wanted = move |key: NodeKey| scope.as_ref().is_none_or(|keys| keys.contains(&key));
+        let question = self.question(&request.query)?;
+        let ranked = self.ranked(&question, request.search_type, request.max_results, wanted)?;
+        let snippets = self.keyword().snippets(&question.keyword)?;
+        let results: Vec<Found> = ranked
+            .best
+            .into_iter()
+            .take(request.max_results)
+            .map(|(node, evidence, value)| {
+                let text = plain(&node.body());
+                let matched = snippets.of(&text).unwrap_or_else(|| window(&text, &evidence));
+                Found {
+                    id: node.id().to_owned(),
+                    path: node.path(),
+                    title: node.title().to_owned(),
+                    kind: node.kind().to_owned(),
+                    status: node.status().to_owned(),
+                    score: Score { value, keyword: evidence.keyword, semantic: evidence.cosine },
+                    snippet: one_line(&matched, SNIPPET_CHARS),
+                    estimated_tokens: node.token_count(),
+                }
             })
-        });
-        let results: Vec<Found> = results.collect();
-        let message = results.is_empty().then(|| match query.terms.as_slice() {
+            .collect();
+        let message = self.search_message(request, &question, results.is_empty());
+        Ok(SearchResponse { results, total_available: ranked.total, message })
+    }
+
+    fn search_message(
+        &self,
+        request: &SearchRequest,
+        question: &Question,
+        is_empty: bool,
+    ) -> Option<String> {
+        let coverage = question.semantic.coverage(self);
+        if request.search_type != SearchType::Keyword && !coverage.is_complete() {
+            return Some(format!(
+                "{} of {} nodes have no vectors yet; they are found by keywords only",
+                coverage.total - coverage.embedded,
+                coverage.total
+            ));
+        }
+        is_empty.then(|| match question.keyword.terms.as_slice() {
             [] => format!("`{}` has no word to look for", request.query.trim()),
-            terms => format!("no node has any of the words: {}", terms.join(", ")),
+            terms => {
+                let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
+                format!("no node has any of the words: {}", words.join(", "))
+            }
+        })
+    }
+
+    /// Everything that speaks for the nodes that come into question, in no order.
+    pub(crate) fn evidence(
+        &self,
+        query: &str,
+        candidates: usize,
+        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
+    ) -> Result<Vec<(NodeRef<'_>, Evidence)>, Error> {
+        let question = self.question(query)?;
+        let (mut found, _) = self.gather(&question, candidates, wanted)?;
+        for (node, evidence) in &mut found {
+            evidence.title_terms = question.keyword.words_in(node.title());
+            let mut in_body = question.keyword.words_in(&node.body());
+            in_body.retain(|word| !evidence.title_terms.contains(word));
+            evidence.body_terms = in_body;
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn question(&self, query: &str) -> Result<Question, Error> {
+        let semantic = self.semantic();
+        let vector = match &semantic.embedder {
+            Some(embedder) => Some(embedder.embed(query)?),
+            None => None,
+        };
+        Ok(Question { keyword: self.keyword().query(query)?, vector, semantic })
+    }
+
+    /// The nodes in the order of one kind of search.
+    pub(crate) fn ranked(
+        &self,
+        question: &Question,
+        search_type: SearchType,
+        limit: usize,
+        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
+    ) -> Result<Ranked<'_>, Error> {
+        let candidates = CANDIDATES.max(limit * 2);
+        let (found, total) = match search_type {
+            SearchType::Keyword => self.by_keyword(question, limit, wanted)?,
+            SearchType::Semantic => self.by_meaning(question, limit, wanted),
+            SearchType::Hybrid => self.gather(question, candidates, wanted)?,
+        };
+        let value = |evidence: &Evidence| match search_type {
+            SearchType::Keyword => f64::from(evidence.keyword),
+            SearchType::Semantic => f64::from(evidence.cosine.unwrap_or_default()),
+            SearchType::Hybrid => evidence.relevance,
+        };
+        let mut best: Vec<_> = found
+            .into_iter()
+            .map(|(node, evidence)| {
+                let value = value(&evidence);
+                (node, evidence, value)
+            })
+            .collect();
+        best.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.index().cmp(&b.0.index())));
+        Ok(Ranked { best, total })
+    }
+
+    fn by_keyword(
+        &self,
+        question: &Question,
+        limit: usize,
+        wanted: impl Fn(NodeKey) -> bool + Send + Sync + 'static,
+    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
+        let (hits, total) = self.keyword().search(&question.keyword, limit, wanted)?;
+        let bound = question.keyword.bound();
+        let found = hits.iter().filter_map(|hit| {
+            let evidence = Evidence { keyword: hit.score / bound, ..Evidence::default() };
+            Some((self.by_key(hit.key)?, evidence))
         });
-        Ok(SearchResponse { results, total_available, message })
+        Ok((found.collect(), total))
+    }
+
+    fn by_meaning(
+        &self,
+        question: &Question,
+        limit: usize,
+        wanted: impl Fn(NodeKey) -> bool + Sync,
+    ) -> (Vec<(NodeRef<'_>, Evidence)>, usize) {
+        let Some(vector) = &question.vector else {
+            return (Vec::new(), 0);
+        };
+        let vectors = &question.semantic.vectors;
+        let is_here = |key: NodeKey| self.by_key(key).is_some() && wanted(key);
+        let nearest = vectors.nearest(vector, limit, is_here);
+        let found: Vec<_> = nearest
+            .into_iter()
+            .filter_map(|near| {
+                let evidence = Evidence {
+                    cosine: Some(near.cosine),
+                    window: vectors.window(near),
+                    ..Evidence::default()
+                };
+                Some((self.by_key(near.key)?, evidence))
+            })
+            .collect();
+        let total = found.len();
+        (found, total)
+    }
+
+    /// The candidates of both kinds, each with all its evidence, judged.
+    fn gather(
+        &self,
+        question: &Question,
+        candidates: usize,
+        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
+    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
+        // Keyword scores are cheap: a node near in meaning may have one far down the list.
+        let (by_words, matched) = self.by_keyword(question, candidates * 5, wanted.clone())?;
+        let (by_meaning, _) = self.by_meaning(question, candidates, wanted);
+        let near: HashSet<usize> = by_meaning.iter().map(|(node, _)| node.index()).collect();
+        let mut found: HashMap<usize, (NodeRef<'_>, Evidence)> = by_meaning
+            .into_iter()
+            .map(|(node, evidence)| (node.index(), (node, evidence)))
+            .collect();
+        for (rank, (node, evidence)) in by_words.into_iter().enumerate() {
+            if rank < candidates || near.contains(&node.index()) {
+                let entry =
+                    found.entry(node.index()).or_insert_with(|| (node, Evidence::default()));
+                entry.1.keyword = evidence.keyword;
+            }
+        }
+        let total = matched.max(found.len());
+        let mut all: Vec<_> = found.into_values().collect();
+        for (node, evidence) in &mut all {
+            evidence.title = self.keyword().title_match(&question.keyword, node.title())?;
+            if let (None, Some(vector)) = (evidence.cosine, &question.vector)
+                && let Some(near) = question.semantic.vectors.of(node.key(), vector)
+            {
+                evidence.cosine = Some(near.cosine);
+                evidence.window = question.semantic.vectors.window(near);
+            }
+            evidence.judge();
+        }
+        Ok((all, total))
     }
 
     /// The nodes that `scope` allows; `None` for all.
-    fn scope(&self, scope: &[String]) -> Result<Option<HashSet<usize>>, Error> {
+    fn scope(&self, scope: &[String]) -> Result<Option<HashSet<NodeKey>>, Error> {
         if scope.is_empty() {
             return Ok(None);
         }
-        let mut nodes = HashSet::new();
+        let mut keys = HashSet::new();
         for name in scope {
             if self.bases().any(|base| base.name() == name) {
                 let of_base = self.nodes().filter(|node| node.base().name() == name);
-                nodes.extend(of_base.map(NodeRef::index));
+                keys.extend(of_base.map(NodeRef::key));
             } else {
-                nodes.extend(self.resolve(name)?.subtree().map(NodeRef::index));
+                keys.extend(self.resolve(name)?.subtree().map(NodeRef::key));
             }
         }
-        Ok(Some(nodes))
+        Ok(Some(keys))
     }
+}
+
+/// A query, made ready for both kinds of search.
+pub(crate) struct Question {
+    pub(crate) keyword: KeywordQuery,
+    vector: Option<Vec<f32>>,
+    semantic: std::sync::Arc<Semantic>,
+}
+
+pub(crate) struct Ranked<'a> {
+    /// Nodes with their evidence and what they are ranked by, best first.
+    pub(crate) best: Vec<(NodeRef<'a>, Evidence, f64)>,
+    total: usize,
+}
+
+/// The part of a text that is nearest in meaning.
+fn window(text: &str, evidence: &Evidence) -> String {
+    let part = evidence.window.clone().and_then(|window| text.get(window));
+    part.unwrap_or(text).to_owned()
 }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+
 use crate::base::Base;
 use crate::dependencies::Graph;
 use crate::diagnostic::Diagnostic;
@@ -13,6 +15,7 @@ use crate::error::Error;
 use crate::ids;
 use crate::keyword::{KeywordSearcher, NodeKey};
 use crate::path::RelPath;
+use crate::semantic::{Coverage, Semantic};
 use crate::suggest::nearest;
 use crate::text::{count_tokens, keywords, slug};
 
@@ -28,8 +31,15 @@ pub struct Snapshot {
     /// Ids without the name of their base; the same as `by_id` when there is one base.
     by_bare_id: HashMap<String, Vec<usize>>,
     pub(crate) graph: Graph,
-    pub(crate) keyword: KeywordSearcher,
+    indexes: Indexes,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// What finds nodes: by their words, and by their meaning, which fills in behind.
+#[derive(Debug)]
+pub(crate) struct Indexes {
+    pub(crate) keyword: KeywordSearcher,
+    pub(crate) semantic: Arc<ArcSwap<Semantic>>,
 }
 
 /// A document in its base.
@@ -61,7 +71,7 @@ impl Snapshot {
     pub(crate) fn new(
         bases: Vec<Arc<Base>>,
         files: Vec<File>,
-        keyword: KeywordSearcher,
+        indexes: Indexes,
         mut diagnostics: Vec<Diagnostic>,
     ) -> Self {
         let nodes = entries(&bases, &files, &mut diagnostics);
@@ -87,7 +97,7 @@ impl Snapshot {
             by_id,
             by_bare_id,
             graph: Graph::default(),
-            keyword,
+            indexes,
             diagnostics,
         };
         let (graph, unsound) = Graph::of(&snapshot);
@@ -106,6 +116,20 @@ impl Snapshot {
     /// What authors may want to mend, by base, path and line.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    pub(crate) fn keyword(&self) -> &KeywordSearcher {
+        &self.indexes.keyword
+    }
+
+    /// The vectors there are now. One answer uses one of these.
+    pub(crate) fn semantic(&self) -> Arc<Semantic> {
+        self.indexes.semantic.load_full()
+    }
+
+    /// How many nodes can be compared by meaning already.
+    pub fn coverage(&self) -> Coverage {
+        self.semantic().coverage(self)
     }
 
     pub fn node_count(&self) -> usize {

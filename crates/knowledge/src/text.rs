@@ -37,6 +37,7 @@ pub(crate) fn plain(markdown: &str) -> String {
     for event in Parser::new_ext(markdown, markdown_options()) {
         match event {
             Event::Text(text) | Event::Code(text) => out.push_str(&text),
+            Event::Html(html) | Event::InlineHtml(html) => without_tags(&html, &mut out),
             Event::SoftBreak | Event::HardBreak => out.push('\n'),
             Event::End(TagEnd::TableCell) => out.push('\t'),
             Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead) => newline(&mut out, 1),
@@ -48,6 +49,34 @@ pub(crate) fn plain(markdown: &str) -> String {
     }
     out.truncate(out.trim_end().len());
     out
+}
+
+/// What stands between the tags.
+fn without_tags(html: &str, out: &mut String) {
+    let mut inside = false;
+    for c in html.chars() {
+        match c {
+            '<' => inside = true,
+            '>' if inside => inside = false,
+            c if !inside => out.push(c),
+            _ => {}
+        }
+    }
+}
+
+/// The day of a date such as `2026-10-20`, counted from 1970.
+pub(crate) fn days_since_epoch(date: &str) -> Option<i64> {
+    let mut parts = date.get(..10)?.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years are counted from March, so that the leap day is the last of them.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 fn newline(out: &mut String, wanted: usize) {
@@ -128,6 +157,20 @@ mod tests {
     fn plain_text_drops_markup_and_keeps_code() {
         let markdown = "A *very* `small` [link](x).\n\n- one\n- two\n\n```sh\nls -l\n```\n";
         assert_eq!(plain(markdown), "A very small link.\n\none\ntwo\nls -l");
+    }
+
+    #[test]
+    fn dates_are_days() {
+        for (date, days) in [
+            ("1970-01-01", Some(0)),
+            ("2000-03-01", Some(11_017)),
+            ("2026-11-16", Some(20_773)),
+            ("2026-11-16T08:00:00Z", Some(20_773)),
+            ("2026-13-01", None),
+            ("soon", None),
+        ] {
+            assert_eq!(days_since_epoch(date), days, "{date}");
+        }
     }
 
     #[test]

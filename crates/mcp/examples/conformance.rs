@@ -9,6 +9,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::prompt::{Argument, Prompt, Render};
 use kenning_mcp::resource::{ReadError, ResourceFamily};
@@ -34,7 +35,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     inventory.tools.splice(0..0, tools());
     inventory.resources.insert(0, Arc::new(TestResources));
     inventory.prompts.splice(0..0, prompts());
-    let server = Server::new(inventory, Rooms { library }, Transport::StatelessHttp);
+    let server = Server::new(
+        inventory,
+        Rooms { library, discovery: Arc::new(discovery()), misses: None },
+        Transport::StatelessHttp,
+    );
 
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}{}", listener.local_addr()?, http::MCP_PATH);
@@ -45,6 +50,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         stopping.cancel();
     });
     Ok(http::serve(server, listener, stop).await?)
+}
+
+fn discovery() -> Discovery {
+    Discovery {
+        default_max_results: 5,
+        min_relevance_threshold: 0.3,
+        boost_active_status: 1.2,
+        boost_recent_update_days: 30,
+        boost_recent_update_factor: 1.1,
+        boosts: std::collections::BTreeMap::new(),
+    }
 }
 
 fn tools() -> Vec<Tool> {

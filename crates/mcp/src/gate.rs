@@ -67,7 +67,7 @@ mod tests {
 
     #[tokio::test]
     async fn beyond_the_limit_requests_wait_and_beyond_that_they_are_refused() {
-        let gate = Gate::with_limits(1, 1, Duration::from_secs(60));
+        let gate = Gate::with_limits(1, 1, Duration::from_mins(1));
         let (release, held) = tokio::sync::oneshot::channel::<()>();
         let working = tokio::spawn({
             let gate = gate.clone();

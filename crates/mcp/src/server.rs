@@ -23,9 +23,10 @@ use crate::session::{ChangeFeed, Subscriptions};
 use crate::tool::{Invocation, ToolError};
 
 const INSTRUCTIONS: &str = "Kenning serves this team's Markdown knowledge bases. Before a \
-    non-trivial task, search them with `search_knowledge` and read what fits with \
-    `retrieve_knowledge`; `list_knowledge_bases` shows what there is, `get_dependencies` what \
-    blocks what. Cite what you use by its path, as in [SECURITY.md#authentication].";
+    non-trivial task call `discover_context`, and read what it recommends with \
+    `retrieve_knowledge`; `search_knowledge` finds details, `list_knowledge_bases` shows what \
+    there is, `get_dependencies` what blocks what. Cite what you use by its path, as in \
+    [SECURITY.md#authentication].";
 
 const PAGE: usize = 100;
 /// Tools, prompts and templates are fixed while the server runs.

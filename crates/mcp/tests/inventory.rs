@@ -1,8 +1,7 @@
 //! The surface that clients see is a contract: a change of it shows up here.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use kenning_mcp::inventory::Access;
+use kenning_mcp::prompt::Prompt;
 use kenning_mcp::tool::{Effect, Tool};
 use kenning_mcp::{Inventory, Toolset};
 use serde_json::Value;
@@ -17,7 +16,7 @@ fn every_tool_keeps_its_definition() {
 #[test]
 fn prompts_and_templates_keep_their_definitions() {
     let inventory = Inventory::full();
-    let prompts: Vec<_> = inventory.prompts.iter().map(|prompt| prompt.definition()).collect();
+    let prompts: Vec<_> = inventory.prompts.iter().map(Prompt::definition).collect();
     insta::assert_json_snapshot!("prompts", prompts);
     let templates: Vec<_> = inventory.resources.iter().flat_map(|f| f.templates()).collect();
     insta::assert_json_snapshot!("templates", templates);

@@ -20,7 +20,12 @@ struct BaseReport<'a> {
 }
 
 pub(super) fn run(context: &Context, index: &cli::Index) -> Result<Exit, Failure> {
-    let snapshot = context.open_library()?.snapshot();
+    let snapshot = if index.embed {
+        let store = context.open_store()?;
+        context.open_embedded_library(store.as_ref())?.snapshot()
+    } else {
+        context.open_library()?.snapshot()
+    };
     let bases = snapshot
         .bases()
         .map(|base| BaseReport { name: base.name(), root: base.root().display().to_string() });

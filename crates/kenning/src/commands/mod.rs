@@ -1,19 +1,27 @@
 //! What each command does.
 
 mod bases;
+mod cache;
 mod completions;
 mod config;
 mod deps;
+mod discover;
+mod eval;
 mod get;
+mod hook;
 mod index;
 mod search;
 mod serve;
+mod status;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use kenning_knowledge::Library;
 use kenning_knowledge::library::LibraryError;
+use kenning_knowledge::semantic::{IndexError, Indexer, NoCache, Pass, VectorCache};
+use kenning_store::Store;
 use toml::Value;
 use tracing_subscriber::prelude::*;
 
@@ -37,7 +45,12 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Serve(serve) => serve::run(&context, &serve),
         Command::Index(index) => index::run(&context, &index),
+        Command::Discover(discover) => discover::run(&context, discover),
         Command::Search(search) => search::run(&context, search),
+        Command::Status => status::run(&context),
+        Command::Cache(cache) => cache::run(&context, &cache),
+        Command::Hook(hook) => hook::run(&context, &hook),
+        Command::Eval(eval) => eval::run(&context, &eval),
         Command::Get(get) => get::run(&context, get),
         Command::Bases(bases) => bases::run(&context, bases),
         Command::Deps(deps) => deps::run(&context, deps),
@@ -67,6 +80,68 @@ impl Context {
     }
 }
 
+impl Context {
+    /// The store, or `None`, with a warning, if there is no place to write to.
+    fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
+        let folder = match self.settings.storage_folder(&self.layers)? {
+            Some(folder) => Some(folder),
+            None => data_folder(),
+        };
+        let Some(folder) = folder else { return Ok(None) };
+        match Store::open(&folder) {
+            Ok(store) => Ok(Some(Arc::new(store))),
+            Err(error) => {
+                tracing::warn!(%error, "nothing is remembered from this run");
+                Ok(None)
+            }
+        }
+    }
+
+    fn vector_cache(store: Option<&Arc<Store>>) -> Arc<dyn VectorCache> {
+        match store {
+            Some(store) => store.clone(),
+            None => Arc::new(NoCache),
+        }
+    }
+
+    /// Reads the knowledge bases and computes what vectors are missing.
+    fn open_embedded_library(&self, store: Option<&Arc<Store>>) -> Result<Arc<Library>, Failure> {
+        let library = Arc::new(self.open_library()?);
+        self.embed(&library, Self::vector_cache(store))?;
+        Ok(library)
+    }
+
+    fn embed(&self, library: &Arc<Library>, cache: Arc<dyn VectorCache>) -> Result<Pass, Failure> {
+        let model = self.settings.model(&self.layers)?;
+        let mut indexer = Indexer::new(library.clone(), cache, &model)?;
+        let bar = self.printer.progress("embedding");
+        let pass = indexer.catch_up(&|done, total| {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        });
+        bar.finish_and_clear();
+        Ok(pass?)
+    }
+}
+
+/// `$XDG_DATA_HOME/kenning`, or the place that stands for it.
+fn data_folder() -> Option<PathBuf> {
+    let folder = absolute("XDG_DATA_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local").join("share")))
+        .or_else(|| absolute("LOCALAPPDATA"))?;
+    Some(folder.join("kenning"))
+}
+
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        Self::new(error.to_string()).hint("`--type keyword` needs no model")
+    }
+}
+
 impl From<LibraryError> for Failure {
     fn from(error: LibraryError) -> Self {
         Self::new(error.to_string())
@@ -81,6 +156,10 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
             None => ("knowledge_base.root_path".to_owned(), root.as_str()),
         };
         flags.push((key, Value::from(path), format!("--root {root}")));
+    }
+    if let Some(folder) = &global.model_path {
+        let flag = format!("--model-path {folder}");
+        flags.push(("index.model_path".to_owned(), Value::from(folder.as_str()), flag));
     }
     if let Some(level) = &global.log_level {
         let flag = format!("--log-level {level}");
@@ -100,7 +179,6 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
 
 /// `$XDG_CONFIG_HOME/kenning/kenning.toml`, or the place that stands for it.
 fn user_file() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".config")))
         .or_else(|| absolute("APPDATA"))?;

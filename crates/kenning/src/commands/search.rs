@@ -1,4 +1,4 @@
-use kenning_knowledge::search::{SearchRequest, SearchResponse, SearchType};
+use kenning_knowledge::search::{Score, SearchRequest, SearchResponse, SearchType};
 
 use super::Context;
 use crate::cli;
@@ -15,18 +15,28 @@ pub(super) fn run(context: &Context, search: cli::Search) -> Result<Exit, Failur
         scope: search.scope,
         max_results: search.max_results,
     };
-    let found = context.open_library()?.snapshot().search(&request)?;
+    let found = match request.search_type {
+        SearchType::Keyword => context.open_library()?.snapshot().search(&request)?,
+        SearchType::Semantic | SearchType::Hybrid => {
+            let store = context.open_store()?;
+            context.open_embedded_library(store.as_ref())?.snapshot().search(&request)?
+        }
+    };
     context.printer.answer(&found, text)?;
     if let Some(message) = &found.message {
         context.printer.note(message);
-        return Ok(Exit::Failure);
     }
-    Ok(Exit::Success)
+    Ok(if found.results.is_empty() { Exit::Failure } else { Exit::Success })
 }
 
 fn text(found: &SearchResponse) -> String {
     let entries = found.results.iter().map(|hit| {
-        format!("{:6.2}  {}  ({})\n        {}\n", hit.score, hit.id, hit.path, hit.snippet)
+        let Score { value, keyword, semantic } = hit.score;
+        let meaning = semantic.map(|cosine| format!(", meaning {cosine:.2}")).unwrap_or_default();
+        format!(
+            "{value:.2}  {}  {}\n      words {keyword:.2}{meaning}\n      {}\n",
+            hit.id, hit.path, hit.snippet
+        )
     });
     entries.collect()
 }

@@ -1,6 +1,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use kenning_knowledge::discover::MissLog;
+use kenning_knowledge::semantic::IndexerThread;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
 use kenning_mcp::inventory::Access;
@@ -62,7 +64,12 @@ fn split_address(address: &str) -> Result<(Option<&str>, Option<u16>), Failure> 
 pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure> {
     let inventory = inventory(context)?;
     let library = Arc::new(context.open_library()?);
-    let rooms = Rooms { library: library.clone() };
+    let store = context.open_store()?;
+    let rooms = Rooms {
+        library: library.clone(),
+        discovery: Arc::new(context.settings.discovery.clone()),
+        misses: store.clone().map(|store| store as Arc<dyn MissLog>),
+    };
     let transport = context.settings.server.transport;
     let server = Server::new(
         inventory,
@@ -72,6 +79,9 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
             Transport::Http => kenning_mcp::Transport::StatelessHttp,
         },
     );
+    let model = context.settings.model(&context.layers)?;
+    let cache = Context::vector_cache(store.as_ref());
+    let _indexer = IndexerThread::start(library.clone(), cache, model)?;
     let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kenning_knowledge::Base;
+use kenning_knowledge::discover::Discovery;
+use kenning_knowledge::semantic::ModelSource;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -19,6 +21,7 @@ pub struct Settings {
     pub knowledge_base: KnowledgeBase,
     pub bases: BTreeMap<String, NamedBase>,
     pub index: Index,
+    #[serde(with = "DiscoveryTable")]
     pub discovery: Discovery,
     pub server: Server,
 }
@@ -40,20 +43,22 @@ pub struct NamedBase {
 #[derive(Debug, Deserialize)]
 pub struct Index {
     pub storage_path: PathBuf,
+    pub model_path: PathBuf,
     pub embedding_model: String,
     pub embedding_dimensions: usize,
     pub similarity_metric: String,
 }
 
-#[derive(Debug, Deserialize)]
-pub struct Discovery {
-    pub default_max_results: usize,
-    pub min_relevance_threshold: f64,
-    pub boost_active_status: f64,
-    pub boost_recent_update_days: u32,
-    pub boost_recent_update_factor: f64,
-    /// Task type → node type → factor.
-    pub boosts: BTreeMap<String, BTreeMap<String, f64>>,
+/// [`Discovery`] as it stands in a file.
+#[derive(Deserialize)]
+#[serde(remote = "Discovery")]
+struct DiscoveryTable {
+    default_max_results: usize,
+    min_relevance_threshold: f64,
+    boost_active_status: f64,
+    boost_recent_update_days: u32,
+    boost_recent_update_factor: f64,
+    boosts: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,6 +143,20 @@ impl Settings {
         Ok(())
     }
 
+    /// The folder of the store, if one was named.
+    pub fn storage_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Failure> {
+        named(&self.index.storage_path)
+            .map(|path| layers.resolve_path("index.storage_path", path))
+            .transpose()
+    }
+
+    pub fn model(&self, layers: &Layers) -> Result<ModelSource, Failure> {
+        let path = named(&self.index.model_path)
+            .map(|path| layers.resolve_path("index.model_path", path))
+            .transpose()?;
+        Ok(path.map_or(ModelSource::Bundled, ModelSource::Folder))
+    }
+
     /// The knowledge bases to read.
     pub fn open_bases(&self, layers: &Layers) -> Result<Vec<Base>, Failure> {
         let default = &self.knowledge_base;
@@ -163,4 +182,8 @@ impl Settings {
         );
         base.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))
     }
+}
+
+fn named(path: &Path) -> Option<&Path> {
+    (!path.as_os_str().is_empty()).then_some(path)
 }

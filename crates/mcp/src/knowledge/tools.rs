@@ -2,6 +2,7 @@
 
 use kenning_knowledge::Error;
 use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse};
+use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss};
 use kenning_knowledge::list::{ListRequest, ListResponse};
 use kenning_knowledge::retrieve::{RetrieveRequest, RetrieveResponse};
 use kenning_knowledge::search::{SearchRequest, SearchResponse};
@@ -12,7 +13,51 @@ use crate::rooms::Rooms;
 use crate::tool::{Example, Tool};
 
 pub fn tools() -> Vec<Tool> {
-    vec![retrieve_knowledge(), list_knowledge_bases(), search_knowledge(), get_dependencies()]
+    vec![
+        discover_context(),
+        retrieve_knowledge(),
+        list_knowledge_bases(),
+        search_knowledge(),
+        get_dependencies(),
+    ]
+}
+
+fn discover_context() -> Tool {
+    fn run(rooms: &Rooms, request: &DiscoverRequest) -> Result<DiscoverResponse, Error> {
+        let found = rooms.library.snapshot().discover(request, &rooms.discovery)?;
+        if found.total_available == 0
+            && let Some(misses) = &rooms.misses
+        {
+            misses.record(&Miss { tool: "discover_context", query: &request.task_description });
+        }
+        Ok(found)
+    }
+    Tool {
+        title: "Discover context",
+        description: "Analyzes a task description and returns ranked recommendations of relevant \
+                      knowledge bases. Call it before a non-trivial task.",
+        examples: vec![
+            Example {
+                description: "Before writing code",
+                arguments: json!({
+                    "task_description": "Implement user authentication with JWT tokens",
+                    "task_type": "implement",
+                    "max_results": 3
+                }),
+            },
+            Example {
+                description: "As much as fits in 2,000 tokens, near the file at hand",
+                arguments: json!({
+                    "task_description": "Find out why listing orders is slow",
+                    "task_type": "debug",
+                    "current_file": "src/orders/query.rs",
+                    "token_budget": 2000
+                }),
+            },
+        ],
+        errors: &["INVALID_ARGUMENT"],
+        ..Tool::new("discover_context", Toolset::Knowledge, run)
+    }
 }
 
 fn retrieve_knowledge() -> Tool {
@@ -63,8 +108,8 @@ fn search_knowledge() -> Tool {
     }
     Tool {
         title: "Search knowledge",
-        description: "Searches all knowledge bases for nodes that match the query, best first, \
-                      each with the stretch of text that matched.",
+        description: "Performs full-text and semantic search across all knowledge bases; best \
+                      nodes first, each with the stretch of text that matched.",
         examples: vec![Example {
             description: "Words of a question, in one part of the base",
             arguments: json!({
@@ -73,7 +118,7 @@ fn search_knowledge() -> Tool {
                 "max_results": 3
             }),
         }],
-        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE", "UNSUPPORTED"],
+        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE"],
         ..Tool::new("search_knowledge", Toolset::Knowledge, run)
     }
 }

@@ -1,0 +1,205 @@
+//! Text to vector, and nothing else.
+//!
+//! The model is all-MiniLM-L6-v2: 384 dimensions, at most 256 tokens, mean pooling, L2
+//! normalisation. Its weights are part of the binary, quantised to 8 bits per channel. Texts that
+//! are longer than the model's window are split, so that no part of them is invisible.
+
+mod passage;
+
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
+
+use rten::{Model, ModelOptions, RunOptions, ThreadPool};
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, NdTensorView};
+use tokenizers::Tokenizer;
+
+pub use passage::{Embedded, Passage};
+
+/// Length of every vector.
+pub const DIMENSIONS: usize = 384;
+/// What the model reads at once, its two markers included.
+pub const MAX_TOKENS: usize = 256;
+
+static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
+static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
+
+/// A loaded model.
+pub struct Embedder {
+    model: Model,
+    tokenizer: Tokenizer,
+    fingerprint: String,
+    /// A text is computed on one core; passages are spread over these. (Not with rayon: one of its
+    /// threads that waits for another pool takes up more work meanwhile, on the same stack.)
+    passage_pools: Vec<Arc<ThreadPool>>,
+    /// Questions take turns with these, and do not wait for passages.
+    question_pools: Vec<Arc<ThreadPool>>,
+    next_question: AtomicUsize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("the model's weights cannot be used: {0}")]
+    Weights(#[from] rten::LoadError),
+    #[error("the model's tokenizer cannot be used: {0}")]
+    Tokenizer(#[from] tokenizers::Error),
+    #[error("the model gives {0} dimensions; it must give {DIMENSIONS}")]
+    Dimensions(usize),
+    #[error("the model cannot be run: {0}")]
+    Run(#[from] EmbedError),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum EmbedError {
+    #[error("the text cannot be split into tokens: {0}")]
+    Tokenize(#[from] tokenizers::Error),
+    #[error("the model failed: {0}")]
+    Run(#[from] rten::RunError),
+    #[error("the model's answer has an unexpected shape")]
+    Shape,
+}
+
+impl Embedder {
+    /// The model that is built in.
+    pub fn bundled() -> Result<Self, LoadError> {
+        Self::new(options().load_static_slice(WEIGHTS)?, WEIGHTS, TOKENIZER)
+    }
+
+    /// A model from a folder with `model.onnx` and `tokenizer.json`.
+    pub fn load(folder: &Path) -> Result<Self, LoadError> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })
+        };
+        let (weights, tokenizer) = (read("model.onnx")?, read("tokenizer.json")?);
+        let model = options().load(weights.clone())?;
+        let embedder = Self::new(model, &weights, &tokenizer)?;
+        match embedder.run(&passage::EMPTY, &embedder.question_pools[0])?.len() {
+            DIMENSIONS => Ok(embedder),
+            other => Err(LoadError::Dimensions(other)),
+        }
+    }
+
+    fn new(model: Model, weights: &[u8], tokenizer: &[u8]) -> Result<Self, LoadError> {
+        let mut hash = blake3::Hasher::new();
+        hash.update(weights).update(tokenizer);
+        let mut tokenizer = Tokenizer::from_bytes(tokenizer)?;
+        tokenizer.with_truncation(None)?;
+        tokenizer.with_padding(None);
+        Ok(Self {
+            model,
+            tokenizer,
+            fingerprint: hash.finalize().to_hex()[..16].to_owned(),
+            passage_pools: single_pools(),
+            question_pools: single_pools(),
+            next_question: AtomicUsize::new(0),
+        })
+    }
+
+    /// Names the model; vectors of different models cannot be compared.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The vector of a short text, such as a question. What is beyond the window is not seen.
+    pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let tokens = self.tokenizer.encode_fast(text, true)?.get_ids().to_vec();
+        let turn = self.next_question.fetch_add(1, Ordering::Relaxed) % self.question_pools.len();
+        self.run(&passage::clipped(tokens), &self.question_pools[turn])
+    }
+
+    /// The vectors of passages of any length, on all cores.
+    pub fn embed_passages(&self, passages: &[Passage<'_>]) -> Result<Vec<Embedded>, EmbedError> {
+        let next = AtomicUsize::new(0);
+        let work = |pool: &Arc<ThreadPool>| {
+            let mut done = Vec::new();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(passage) = passages.get(place) else { return Ok(done) };
+                done.push((place, self.embed_passage(passage, pool)?));
+            }
+        };
+        let outcomes: Vec<Result<Vec<_>, EmbedError>> = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                self.passage_pools.iter().map(|pool| scope.spawn(|| work(pool))).collect();
+            let done = workers.into_iter().map(ScopedJoinHandle::join);
+            done.map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        let mut done: Vec<(usize, Embedded)> = Vec::with_capacity(passages.len());
+        for outcome in outcomes {
+            done.extend(outcome?);
+        }
+        done.sort_by_key(|(place, _)| *place);
+        Ok(done.into_iter().map(|(_, embedded)| embedded).collect())
+    }
+
+    fn embed_passage(
+        &self,
+        passage: &Passage<'_>,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Embedded, EmbedError> {
+        let windows = passage.windows(&self.tokenizer)?;
+        let vectors = windows.iter().map(|window| self.run(&window.tokens, pool));
+        let vectors = vectors.collect::<Result<Vec<_>, EmbedError>>()?.concat();
+        Ok(Embedded { windows: windows.into_iter().map(|w| w.range).collect(), vectors })
+    }
+
+    /// One run of the model over one text. Texts are not run together: activations are quantised
+    /// by their range in a run, so that a vector would depend on its neighbours, and with the
+    /// weights packed it would not be faster.
+    fn run(&self, tokens: &[u32], pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
+        let ids = NdTensor::from_fn([1, tokens.len()], |[_, token]| tokens[token].cast_signed());
+        let mask = NdTensor::full([1, tokens.len()], 1_i32);
+        let inputs = vec![
+            (self.model.node_id("input_ids")?, ids.view().into()),
+            (self.model.node_id("attention_mask")?, mask.view().into()),
+        ];
+        let output = self.model.node_id("last_hidden_state")?;
+        let mut options = RunOptions::default();
+        options.thread_pool = Some(pool.clone());
+        let [states] = self.model.run_n(inputs, [output], Some(options))?;
+        let states: NdTensor<f32, 3> = states.try_into().map_err(|_| EmbedError::Shape)?;
+        Ok(mean(states.slice(0)))
+    }
+}
+
+/// As many pools of one thread as there are cores.
+fn single_pools() -> Vec<Arc<ThreadPool>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (0..cores).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
+}
+
+/// Packing the weights once when they are loaded makes every run several times faster.
+fn options() -> ModelOptions {
+    let mut options = ModelOptions::with_all_ops();
+    options.prepack_weights(true);
+    options
+}
+
+/// The mean over the tokens of a text, as a vector of length 1.
+fn mean(states: NdTensorView<'_, f32, 2>) -> Vec<f32> {
+    let mut sum = vec![0.0_f32; states.size(1)];
+    for token in 0..states.size(0) {
+        for (total, value) in sum.iter_mut().zip(states.slice(token).iter()) {
+            *total += value;
+        }
+    }
+    let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        for value in &mut sum {
+            *value /= norm;
+        }
+    }
+    sum
+}
+
+impl std::fmt::Debug for Embedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Embedder").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+    }
+}

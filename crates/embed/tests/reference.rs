@@ -1,0 +1,104 @@
+//! The quantised model against the original.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use kenning_embed::{DIMENSIONS, Embedded, Embedder, Passage};
+
+/// Vectors that sentence-transformers computed in full precision.
+fn reference() -> (Vec<String>, Vec<Vec<f32>>) {
+    let texts = serde_json::from_str(include_str!("reference-texts.json")).unwrap();
+    let values = include_bytes!("reference-vectors.f32").chunks_exact(4);
+    let values: Vec<f32> = values.map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    (texts, values.chunks_exact(DIMENSIONS).map(<[f32]>::to_vec).collect())
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[test]
+fn vectors_agree_with_the_full_precision_model() {
+    let (texts, expected) = reference();
+    assert_eq!(texts.len(), expected.len());
+    let embedder = Embedder::bundled().unwrap();
+    let agreement: Vec<f32> = texts
+        .iter()
+        .zip(&expected)
+        .map(|(text, expected)| cosine(&embedder.embed(text).unwrap(), expected))
+        .collect();
+    let worst = agreement.iter().copied().fold(f32::INFINITY, f32::min);
+    let mean = agreement.iter().sum::<f32>() / 30.0;
+    assert!(mean > 0.985 && worst > 0.95, "mean {mean}, worst {worst}: {agreement:?}");
+}
+
+#[test]
+fn neighbours_stay_neighbours() {
+    let (texts, expected) = reference();
+    let embedder = Embedder::bundled().unwrap();
+    let vectors: Vec<Vec<f32>> = texts.iter().map(|text| embedder.embed(text).unwrap()).collect();
+    let mut same = 0;
+    for i in 0..texts.len() {
+        let nearest = |all: &[Vec<f32>]| {
+            let others = (0..texts.len()).filter(|&j| j != i);
+            others.max_by(|&a, &b| cosine(&all[i], &all[a]).total_cmp(&cosine(&all[i], &all[b])))
+        };
+        same += usize::from(nearest(&vectors) == nearest(&expected));
+    }
+    assert!(same * 10 >= texts.len() * 9, "{same} of {} keep their neighbour", texts.len());
+}
+
+#[test]
+fn passages_are_embedded_as_texts_are() {
+    let embedder = Embedder::bundled().unwrap();
+    let texts = ["short", "A somewhat longer text about rotating signing keys.", ""];
+    let passages: Vec<Passage<'_>> = texts.iter().map(|text| Passage { title: "", text }).collect();
+    let embedded = embedder.embed_passages(&passages).unwrap();
+    for (text, embedded) in texts.iter().zip(&embedded) {
+        let alone = embedder.embed(text).unwrap();
+        assert_eq!((embedded.windows.len(), &embedded.windows[0]), (1, &(0..text.len())));
+        assert_eq!(embedded.vectors, alone, "{text:?}");
+    }
+}
+
+#[test]
+fn long_texts_are_split_and_nothing_is_invisible() {
+    let embedder = Embedder::bundled().unwrap();
+    let mut text = "The weather report mentions rain and wind again. ".repeat(100);
+    text += "Database migrations must take short locks only.";
+    let embedded = &embedder.embed_passages(&[Passage { title: "Notes", text: &text }]).unwrap()[0];
+    assert!(embedded.windows.len() > 3);
+    assert_eq!(embedded.windows.first().unwrap().start, 0);
+    assert_eq!(embedded.windows.last().unwrap().end, text.len());
+    for pair in embedded.windows.windows(2) {
+        assert!(pair[1].start < pair[0].end, "neighbours overlap");
+        assert!(text.is_char_boundary(pair[1].start));
+    }
+    let query = embedder.embed("how to migrate a database without long locks").unwrap();
+    let best = embedded.vectors().map(|vector| cosine(&query, vector)).fold(0.0, f32::max);
+    let first = cosine(&query, embedded.vectors().next().unwrap());
+    assert!(best > first + 0.1, "the end of the text is seen: {best} against {first}");
+}
+
+#[test]
+fn what_is_kept_comes_back_and_damage_is_noticed() {
+    let embedder = Embedder::bundled().unwrap();
+    let embedded =
+        &embedder.embed_passages(&[Passage { title: "T", text: "some text" }]).unwrap()[0];
+    let (windows, vectors) = embedded.to_bytes();
+    assert_eq!(Embedded::from_bytes(&windows, &vectors).as_ref(), Some(embedded));
+    assert_eq!(Embedded::from_bytes(&windows, &vectors[4..]), None);
+    assert_eq!(Embedded::from_bytes(&[], &[]), None);
+    assert_eq!(Embedded::from_bytes(&windows[1..], &vectors), None);
+}
+
+#[test]
+fn a_folder_without_a_model_is_named() {
+    let error = Embedder::load(std::path::Path::new("nowhere")).unwrap_err().to_string();
+    assert!(error.contains("nowhere/model.onnx"), "{error}");
+}
+
+#[test]
+fn the_fingerprint_names_the_model() {
+    let embedder = Embedder::bundled().unwrap();
+    assert_eq!(embedder.fingerprint().len(), 16);
+}
