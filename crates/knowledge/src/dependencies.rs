@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, in_range};
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::node::NodeRef;
+use crate::snapshot::Snapshot;
 
 pub const MAX_DEPTH: usize = 20;
 

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::best_within;
 use crate::error::{Error, in_range};
+use crate::node::NodeRef;
 use crate::proximity::proximity;
 use crate::relevance::{Evidence, odds, probability};
 use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS};
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::text::days_since_epoch;
 
 /// A parent at least this good, compared with its child, stands for both.

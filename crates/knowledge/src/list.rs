@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, in_range};
 use crate::metadata::{KNOWN_STATUSES, KNOWN_TYPES};
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::node::NodeRef;
+use crate::snapshot::Snapshot;
 use crate::text::summary;
 
 pub const DEFAULT_LIST: usize = 50;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, in_range};
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::node::NodeRef;
+use crate::snapshot::Snapshot;
 use crate::text::{count_tokens, plain};
 
 pub const MAX_IDS: usize = 20;

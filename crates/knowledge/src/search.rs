@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, in_range};
 use crate::keyword::{KeywordQuery, NodeKey};
+use crate::node::NodeRef;
 use crate::relevance::Evidence;
 use crate::semantic::Semantic;
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::text::{one_line, plain};
 
 pub const DEFAULT_RESULTS: usize = 10;

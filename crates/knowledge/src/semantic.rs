@@ -11,7 +11,8 @@ use kenning_embed::{Embedder, Passage};
 pub use kenning_embed::Embedded;
 
 use crate::library::{Library, Progress};
-use crate::snapshot::{NodeRef, Snapshot};
+use crate::node::NodeRef;
+use crate::snapshot::Snapshot;
 use crate::text::plain;
 use crate::vectors::Vectors;
 

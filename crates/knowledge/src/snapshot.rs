@@ -1,7 +1,6 @@
 //! Everything known at one moment. Answers are given from a snapshot, so files may come and go
 //! while a question is being answered.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,14 +9,14 @@ use arc_swap::ArcSwap;
 use crate::base::Base;
 use crate::dependencies::Graph;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Document, Section};
+use crate::document::Document;
 use crate::error::Error;
 use crate::ids;
 use crate::keyword::{KeywordSearcher, NodeKey};
+use crate::node::NodeRef;
 use crate::path::RelPath;
 use crate::semantic::{Coverage, Semantic};
 use crate::suggest::nearest;
-use crate::text::{count_tokens, keywords, slug};
 
 #[derive(Debug)]
 pub struct Snapshot {
@@ -52,18 +51,12 @@ pub(crate) struct File {
 }
 
 #[derive(Debug)]
-struct Entry {
-    id: String,
-    bare_from: usize,
-    file: usize,
-    section: usize,
-}
-
-/// A node of a snapshot.
-#[derive(Debug, Clone, Copy)]
-pub struct NodeRef<'a> {
-    snapshot: &'a Snapshot,
-    index: usize,
+pub(crate) struct Entry {
+    pub(crate) id: String,
+    /// Where the id starts, after the name of its base.
+    pub(crate) bare_from: usize,
+    pub(crate) file: usize,
+    pub(crate) section: usize,
 }
 
 impl Snapshot {
@@ -149,12 +142,20 @@ impl Snapshot {
         self.files.iter().map(|file| self.root_of(file))
     }
 
+    pub(crate) fn entry(&self, index: usize) -> &Entry {
+        &self.nodes[index]
+    }
+
+    pub(crate) fn base(&self, index: usize) -> &Base {
+        &self.bases[index]
+    }
+
     pub(crate) fn files(&self) -> &[File] {
         &self.files
     }
 
     pub(crate) fn at(&self, index: usize) -> NodeRef<'_> {
-        NodeRef { snapshot: self, index }
+        NodeRef::new(self, index)
     }
 
     /// The node that the keyword index knows by `key`.
@@ -300,143 +301,4 @@ fn entries(bases: &[Arc<Base>], files: &[File], diagnostics: &mut Vec<Diagnostic
         }
     }
     nodes
-}
-
-impl<'a> NodeRef<'a> {
-    fn entry(self) -> &'a Entry {
-        &self.snapshot.nodes[self.index]
-    }
-
-    pub(crate) fn index(self) -> usize {
-        self.index
-    }
-
-    pub(crate) fn file(self) -> &'a File {
-        &self.snapshot.files[self.entry().file]
-    }
-
-    pub(crate) fn key(self) -> NodeKey {
-        NodeKey::new(self.file().version, self.entry().section)
-    }
-
-    pub fn document(self) -> &'a Document {
-        &self.file().document
-    }
-
-    pub fn section(self) -> &'a Section {
-        &self.document().sections[self.entry().section]
-    }
-
-    pub fn base(self) -> &'a Base {
-        &self.snapshot.bases[self.file().base]
-    }
-
-    /// Unique among all nodes: `handbook:intro` when there are several bases, else `intro`.
-    pub fn id(self) -> &'a str {
-        &self.entry().id
-    }
-
-    fn bare_id(self) -> &'a str {
-        let entry = self.entry();
-        &entry.id[entry.bare_from..]
-    }
-
-    /// The part of its id that names it inside its file; none for the file's root.
-    pub fn anchor(self) -> Option<&'a str> {
-        let root = self.root();
-        if root.index == self.index {
-            return None;
-        }
-        let id = self.bare_id();
-        let below = id.strip_prefix(root.bare_id()).and_then(|rest| rest.strip_prefix('.'));
-        Some(below.unwrap_or(id))
-    }
-
-    /// `guides/SETUP.md#linux`
-    pub fn path(self) -> String {
-        let file = &self.document().path;
-        match self.anchor() {
-            Some(anchor) => format!("{file}#{anchor}"),
-            None => file.to_string(),
-        }
-    }
-
-    pub fn title(self) -> &'a str {
-        &self.section().title
-    }
-
-    pub fn kind(self) -> &'a str {
-        &self.section().kind
-    }
-
-    pub fn status(self) -> &'a str {
-        &self.section().status
-    }
-
-    /// The node's own text, without heading and metadata.
-    pub fn body(self) -> Cow<'a, str> {
-        self.document().body(self.entry().section)
-    }
-
-    /// The node and all below it as they stand in the file.
-    pub fn source(self) -> &'a str {
-        self.document().source(self.entry().section)
-    }
-
-    /// Tokens of [`NodeRef::body`].
-    pub fn token_count(self) -> usize {
-        count_tokens(&self.body())
-    }
-
-    /// BLAKE3 of the node's own source: it changes when heading, metadata or body do.
-    pub fn content_hash(self) -> String {
-        let source = self.document().own_source(self.entry().section);
-        blake3::hash(source.as_bytes()).to_hex().to_string()
-    }
-
-    pub fn keywords(self) -> Vec<String> {
-        keywords(self.title(), &self.body(), 12)
-    }
-
-    /// The ids in its `blocked_by`, as the author wrote them.
-    pub fn blocked_by(self) -> Vec<String> {
-        self.section().metadata.list("blocked_by")
-    }
-
-    #[must_use]
-    pub fn root(self) -> Self {
-        self.sibling(0)
-    }
-
-    pub fn parent(self) -> Option<Self> {
-        self.section().parent.map(|parent| self.sibling(parent))
-    }
-
-    pub fn children(self) -> impl ExactSizeIterator<Item = Self> {
-        self.section().children.iter().map(move |&child| self.sibling(child))
-    }
-
-    /// The node and all below it, in reading order.
-    pub fn subtree(self) -> impl Iterator<Item = Self> {
-        let sections = self.document().subtree(self.entry().section);
-        sections.map(move |section| self.sibling(section))
-    }
-
-    /// Another section of the same file.
-    fn sibling(self, section: usize) -> Self {
-        self.snapshot.at(self.index - self.entry().section + section)
-    }
-
-    fn section_named(self, fragment: &str) -> Option<Self> {
-        let by_anchor = |node: &Self| node.anchor() == Some(fragment) || node.bare_id() == fragment;
-        let by_heading = |node: &Self| {
-            let section = node.section();
-            section.slug == fragment || slug(&section.title) == fragment
-        };
-        self.subtree().find(by_anchor).or_else(|| self.subtree().find(by_heading))
-    }
-
-    fn near_fragments(self, fragment: &str) -> Vec<String> {
-        nearest(fragment, self.subtree().filter_map(Self::anchor))
-    }
 }
