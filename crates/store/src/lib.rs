@@ -6,6 +6,7 @@
 mod embeddings;
 mod misses;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use tokio::runtime::Runtime;
 pub use embeddings::Transferred;
 
 const FILE: &str = "kenning.db";
+const LOCK_FILE: &str = "kenning.lock";
 /// How long to wait for another process that is writing.
 const BUSY: Duration = Duration::from_secs(30);
 
@@ -54,7 +56,11 @@ impl Store {
             .thread_name("store")
             .enable_all()
             .build()?;
+        // Held while the tables are made: of many processes that start at once, one makes them.
+        let lock = File::create(folder.join(LOCK_FILE))?;
+        lock.lock()?;
         let pool = runtime.block_on(connect(&path))?;
+        drop(lock);
         Ok(Self { pool, runtime, path })
     }
 
