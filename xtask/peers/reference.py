@@ -55,8 +55,7 @@ class Onnx:
             encoded = self.tokenizer.encode_batch([texts[i] for i in batch])
             ids = np.array([e.ids for e in encoded])
             mask = np.array([e.attention_mask for e in encoded])
-            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            hidden = self.session.run(None, inputs)[0]
+            hidden = self.session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
             mean = (hidden * mask[..., None]).sum(1) / mask.sum(1)[:, None]
             vectors[batch] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
         return vectors

@@ -9,7 +9,6 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kenning_embed::Embedder;
 use kenning_knowledge::discover::{DiscoverRequest, Discovery, TaskType};
 use kenning_knowledge::semantic::{
     CacheError, Embedded, Indexer, ModelSource, TextKey, VectorCache,
@@ -33,10 +32,9 @@ fn main() {
     let started = Instant::now();
     let library = Arc::new(library(&folder));
     let read = started.elapsed();
-    let mut indexer = Indexer::new(library.clone(), Arc::new(RandomVectors), &ModelSource::Bundled)
-        .expect("the model");
+    let model = ModelSource::Bundled.load().expect("the model");
+    let mut indexer = Indexer::new(library.clone(), Arc::new(RandomVectors), model.clone());
     indexer.catch_up(&|_, _| {}).expect("vectors");
-    let embedder = Embedder::bundled().expect("the model");
     let discovery = Discovery {
         default_max_results: 5,
         min_relevance_threshold: 0.0,
@@ -49,7 +47,7 @@ fn main() {
     for round in 0..ROUNDS {
         let task = TASKS[round % TASKS.len()];
         let started = Instant::now();
-        std::hint::black_box(embedder.embed(task).expect("a vector"));
+        std::hint::black_box(model.embed(task).expect("a vector"));
         embedding.push(started.elapsed());
         let request = DiscoverRequest {
             task_description: task.to_owned(),

@@ -20,13 +20,13 @@ use tantivy::{
 use crate::document::Document;
 
 const ANALYZER: &str = "english";
-const WRITER_BYTES: usize = 64_000_000;
+const WRITER_BYTES: usize = 15_000_000;
 /// BM25's own: how fast further mentions of a word stop mattering, and how much length does.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// What two words that stand in the text as they stand in the question count on top of
 /// themselves.
-const PAIR: f32 = 0.2;
+const PAIR: f32 = 0.3;
 /// Pairs of a question that are looked for; a whole page as a question has thousands.
 const MAX_PAIRS: usize = 64;
 const SNIPPET_CHARS: usize = 240;
@@ -165,13 +165,13 @@ impl KeywordSearcher {
     pub(crate) fn query(&self, text: &str) -> tantivy::Result<KeywordQuery> {
         let words = content_words(text);
         let mut terms: Vec<QueryTerm> = Vec::new();
-        for Word { stem, word, .. } in &words {
+        for Word { stem, text, .. } in &words {
             match terms.iter_mut().find(|term| term.stem == *stem) {
                 Some(known) => known.count += 1.0,
                 None => terms.push(QueryTerm {
                     idf: self.idf(self.fields.text, stem)?,
                     title_idf: self.idf(self.fields.title, stem)?,
-                    word: word.clone(),
+                    word: text.clone(),
                     stem: stem.clone(),
                     count: 1.0,
                 }),
@@ -276,7 +276,8 @@ impl KeywordQuery {
 }
 
 struct Word {
-    word: String,
+    /// As it was written.
+    text: String,
     stem: String,
     /// Which word of the text it is, all words counted.
     position: usize,
@@ -291,7 +292,7 @@ fn content_words(text: &str) -> Vec<Word> {
         let token = stream.token();
         let word = text[token.offset_from..token.offset_to].to_lowercase();
         if !FUNCTION_WORDS.contains(&word.as_str()) {
-            words.push(Word { word, stem: token.text.clone(), position: token.position });
+            words.push(Word { text: word, stem: token.text.clone(), position: token.position });
         }
     }
     words

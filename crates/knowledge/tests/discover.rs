@@ -20,7 +20,7 @@ fn embedded(root: &Path) -> Arc<Library> {
     let base = Base::new("kb", root, &["**/*.md".to_owned()], &[]).unwrap();
     let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
     let mut indexer =
-        Indexer::new(library.clone(), Arc::new(NoCache), &ModelSource::Bundled).unwrap();
+        Indexer::new(library.clone(), Arc::new(NoCache), ModelSource::Bundled.load().unwrap());
     indexer.catch_up(&|_, _| {}).unwrap();
     library
 }

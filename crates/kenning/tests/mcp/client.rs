@@ -53,6 +53,8 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     pub(crate) fn start(root: &Path) -> Self {
+        // The client wants to know whose cryptography it would use for TLS.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -20,7 +20,7 @@ use crate::client::{Client, HttpServer, call, handbook, kenning, modern, stdio_c
 /// What every connection must be able to do.
 async fn check_everything(client: &Client) {
     let tools = client.list_all_tools().await.unwrap();
-    assert_eq!(tools.len(), 5);
+    assert_eq!(tools.len(), 9);
 
     let got = call(
         client,
@@ -303,9 +303,17 @@ async fn the_examples_that_tools_show_work() {
                 answer = call(&client, tool.name, example.arguments.clone()).await;
             }
             let empty = |key: &str| answer[key].as_array().is_none_or(Vec::is_empty);
-            let useful = ["recommendations", "nodes", "knowledge_bases", "results", "upstream"]
-                .iter()
-                .any(|key| !empty(key));
+            let lists = [
+                "recommendations",
+                "nodes",
+                "knowledge_bases",
+                "results",
+                "upstream",
+                "comparison",
+                "capabilities",
+                "claims",
+            ];
+            let useful = answer["capability"].is_object() || lists.iter().any(|key| !empty(key));
             assert!(
                 useful && empty("not_found"),
                 "{}: {}: {answer}",
