@@ -107,5 +107,8 @@ fn random(key: TextKey) -> Embedded {
     let mut random = corpus::Random(seed);
     let vector: Vec<f32> = (0..384).map(|_| (random.next() % 2_001) as f32 - 1_000.0).collect();
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-    Embedded { windows: vec![0..1], vectors: vector.iter().map(|x| x / length).collect() }
+    Embedded {
+        windows: std::iter::once(0..1).collect(),
+        vectors: vector.iter().map(|x| x / length).collect(),
+    }
 }

@@ -59,13 +59,16 @@ pub(crate) fn run() -> Result<()> {
          `open` reads and indexes all of them by keyword from nothing, `sync_nothing` finds that \
          nothing changed, `sync_one_edit` takes in one edited file, `search_keyword` answers one \
          query.\n\n{}\n\
-         The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}",
+         The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}\n\
+         The catalog ([the benchmark](../crates/catalog/benches/lookup.rs)): loading it, and one \
+         lookup by name, by alias, and by words that are ranked by their looks:\n\n{}",
         machine(),
         beside(&corpus, &systems),
         scale.nodes,
         at_scale(&scale),
         table_of(&bench("kenning-knowledge", "index")?),
         table_of(&bench("kenning-embed", "embed")?),
+        table_of(&bench("kenning-catalog", "lookup")?),
     );
     fs::write(root().join("docs/benchmarks.md"), text)?;
     Ok(())
@@ -83,7 +86,7 @@ fn beside(corpus: &corpus::Corpus, systems: &[(&str, Measured)]) -> String {
     let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
     format!(
         "{} files of Markdown, the READMEs of the crates that this workspace is built from, and \
-         {} of their headings as queries. The Python stack ([the program](../xtask/peers/reference.py)) \
+         {} of their sentences as queries. The Python stack ([the program](../xtask/peers/reference.py)) \
          is MiniLM, FAISS and BM25 with reciprocal rank fusion, called in its own process; Kenning is \
          called as an MCP server over stdio, and its times include that. In brackets: how many \
          times as much as Kenning.\n\n\

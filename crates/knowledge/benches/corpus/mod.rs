@@ -50,6 +50,11 @@ impl Random {
     }
 
     /// The n-th most common word comes n times as seldom as the most common one, as in any text.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank lies between 1 and the size of the vocabulary"
+    )]
     fn word(&mut self) -> String {
         let even = (self.next() % (1 << 53)) as f64 / (1_u64 << 53) as f64;
         let rank = VOCABULARY.powf(even) as usize;
