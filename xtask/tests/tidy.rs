@@ -10,17 +10,19 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("kenning", &["kenning-mcp", "kenning-knowledge", "kenning-store"]),
     ("kenning-mcp", &["kenning-knowledge"]),
-    ("kenning-store", &["kenning-knowledge"]),
+    ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-registry", &[]),
     ("kenning-embed", &[]),
+    ("kenning-testkit", &[]),
     ("xtask", &[]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 1] = ["kenning-knowledge"];
+const ROOMS: [&str; 2] = ["kenning-knowledge", "kenning-registry"];
 const NOT_IN_ROOMS: [&str; 6] = ["rmcp", "axum", "hyper", "tokio", "clap", "sqlx"];
 
 #[test]
