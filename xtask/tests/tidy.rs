@@ -10,21 +10,23 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     (
         "kenning",
         &["kenning-catalog", "kenning-embed", "kenning-mcp", "kenning-knowledge", "kenning-store"],
     ),
     ("kenning-mcp", &["kenning-catalog", "kenning-knowledge"]),
-    ("kenning-store", &["kenning-knowledge"]),
+    ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-catalog", &[]),
+    ("kenning-registry", &[]),
     ("kenning-embed", &[]),
+    ("kenning-testkit", &[]),
     ("xtask", &[]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 2] = ["kenning-catalog", "kenning-knowledge"];
+const ROOMS: [&str; 3] = ["kenning-catalog", "kenning-knowledge", "kenning-registry"];
 const NOT_IN_ROOMS: [&str; 6] = ["rmcp", "axum", "hyper", "tokio", "clap", "sqlx"];
 
 #[test]
