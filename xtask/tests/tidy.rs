@@ -10,11 +10,12 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("kenning", &["kenning-mcp", "kenning-knowledge", "kenning-store"]),
     ("kenning-mcp", &["kenning-knowledge"]),
     ("kenning-store", &["kenning-knowledge"]),
     ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("xtask", &[]),
