@@ -12,6 +12,8 @@ use crate::words::{opposed, overlap, stems};
 
 /// Groups are joined while they are at least this alike on average.
 pub const THRESHOLD: f32 = 0.36;
+/// An ask joins a group that is known at this likeness to its centre.
+const PLACED: f32 = 0.45;
 /// What shared words weigh beside vectors.
 const LEXICAL: f32 = 0.25;
 /// So many different asks are compared with each other; the others join the group they are most
@@ -90,13 +92,14 @@ pub fn group_at(texts: &[&str], embed: Embed<'_>, threshold: f32) -> Vec<Group> 
 }
 
 /// The known group that an ask belongs to, if any: what is known keeps its name and its place.
+/// One group is compared at a time, so it has to be more alike than when all are seen at once.
 pub fn place<'a>(
     ask: &Meaning,
     known: impl IntoIterator<Item = (usize, &'a Meaning)>,
 ) -> Option<usize> {
     let likest = known.into_iter().map(|(place, group)| (place, ask.likeness(group)));
     let (place, likeness) = likest.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    (likeness >= THRESHOLD).then_some(place)
+    (likeness >= PLACED).then_some(place)
 }
 
 fn normal(text: &str) -> String {

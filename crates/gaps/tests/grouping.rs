@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use kenning_embed::Embedder;
+use kenning_gaps::ask::AskKind;
+use kenning_gaps::gap::{Heard, hear};
 use kenning_gaps::group::{Group, group, group_at};
 use serde_json::Value;
 
@@ -92,6 +94,28 @@ fn asks_that_were_held_out() {
     let set = held_out();
     assert!(set.len() >= 150);
     let (homogeneity, completeness, v) = measure(&set, None);
+    println!("h {homogeneity:.3}, c {completeness:.3}, v {v:.3}");
+    assert!(v >= 0.85, "V-measure {v:.3}");
+}
+
+#[test]
+fn asks_that_come_one_by_one_find_their_gaps() {
+    let set = own_set();
+    let mut gaps = Vec::new();
+    let mut members: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    // Not group by group: every third, then the others.
+    let order = (0..3).flat_map(|first| (first..set.len()).step_by(3));
+    for place in order {
+        let text = set[place].0.as_str();
+        let heard = Heard { project_id: "p", kind: AskKind::Explicit, text, at: 1 };
+        let changed = hear(&mut gaps, &[heard], &embed);
+        members.entry(changed[0].clone()).or_default().push(place);
+    }
+    let groups: Vec<Group> = members
+        .into_values()
+        .map(|members| Group { members, label: String::new(), centroid: Vec::new() })
+        .collect();
+    let (homogeneity, completeness, v) = v_measure(&set, &groups);
     println!("h {homogeneity:.3}, c {completeness:.3}, v {v:.3}");
     assert!(v >= 0.85, "V-measure {v:.3}");
 }

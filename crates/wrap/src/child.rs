@@ -22,8 +22,8 @@ use crate::{Exit, WrapError};
 /// Answers of ours that wait for the client.
 const ANSWERS: usize = 64;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How long after its end a server's last words may take.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// A silence of this length after its end was a server's last word.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Where a wrapped server is in its life.
 #[derive(Debug, Clone, Copy)]
@@ -68,12 +68,12 @@ pub(crate) async fn run(
             }
         }
     };
-    let _ = timeout(LAST_WORDS, &mut to_client).await;
-    front.server_ended();
     to_server.abort();
-    to_client.abort();
-    // Whatever the server started and left behind.
+    // Whatever the server started and left behind, which may also hold its output open.
     guard::end(group, Duration::from_millis(500));
+    last_words(&mut to_client, &front).await;
+    to_client.abort();
+    front.server_ended();
     guard.dismiss();
     Ok(status.map_or(Exit::Code(u8::MAX), exit))
 }
@@ -110,6 +110,16 @@ fn connect(child: &mut Child, streams: Streams, front: &Arc<Front>) -> (Directio
     let to_client =
         tokio::spawn(async move { relay::to_client(stdout, &mut writer, &back, answered).await });
     (to_server, to_client)
+}
+
+/// Waits until the client has all that the server said, however slowly it reads. Something that
+/// escaped from the server's group may hold the output open; it has nothing to say.
+async fn last_words(to_client: &mut Direction, front: &Front) {
+    while timeout(LAST_WORDS, &mut *to_client).await.is_err() {
+        if front.is_silent(LAST_WORDS) || stdio::reader_is_gone() {
+            return;
+        }
+    }
 }
 
 /// A server whose input is closed ends by itself, as a rule. One that does not is told to: at once

@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kenning_gaps::contract::{self, Offer};
 use kenning_gaps::native::NativeIntent;
@@ -34,6 +35,8 @@ pub(crate) struct Front {
     native: NativeIntent,
     capture: Arc<Capture>,
     state: Mutex<State>,
+    /// Whether the client is being written to, which takes as long as the client likes.
+    writing: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -70,7 +73,7 @@ impl Front {
             tools: HashMap::new(),
             last_sign_of_life: Instant::now(),
         };
-        Self { offer, native, capture, state: Mutex::new(state) }
+        Self { offer, native, capture, state: Mutex::new(state), writing: AtomicBool::new(false) }
     }
 
     /// Takes whole lines from the client.
@@ -320,6 +323,15 @@ impl Front {
     /// Whether nobody waits for an answer that we know of.
     pub(crate) fn is_idle(&self) -> bool {
         self.state().pending.is_empty()
+    }
+
+    pub(crate) fn set_writing(&self, writing: bool) {
+        self.writing.store(writing, Ordering::Relaxed);
+    }
+
+    /// Whether the server has said all it will, and the client has it.
+    pub(crate) fn is_silent(&self, patience: Duration) -> bool {
+        !self.writing.load(Ordering::Relaxed) && self.last_sign_of_life().elapsed() >= patience
     }
 
     pub(crate) fn last_sign_of_life(&self) -> Instant {

@@ -109,7 +109,11 @@ pub(crate) async fn to_client(
         tokio::select! {
             read = server.read_buf(lines.room()) => match read? {
                 0 => break,
-                fresh => pass_on(&mut lines, fresh, client, front).await?,
+                fresh => {
+                    front.set_writing(true);
+                    pass_on(&mut lines, fresh, client, front).await?;
+                    front.set_writing(false);
+                }
             },
             Some(answer) = answers.recv(), if !passing => {
                 client.write_all(&answer).await?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -32,6 +33,7 @@ const TAKEN: Duration = Duration::from_secs(30);
 const RETRY: Duration = Duration::from_secs(1);
 /// How often a stream that broke is taken up again before its request fails.
 const RESUMES: usize = 5;
+const REDIRECTS: usize = 3;
 const GOODBYE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const MAX_REASON: usize = 500;
@@ -168,7 +170,11 @@ impl Remote {
             own.append(parsed, value);
         }
         crate::choose_encryption();
-        let client = Client::builder().connect_timeout(CONNECT).tcp_nodelay(true).build();
+        let client = Client::builder()
+            .connect_timeout(CONNECT)
+            .tcp_nodelay(true)
+            .redirect(Policy::custom(stay))
+            .build();
         let client = client.map_err(|error| wrong(error.to_string()))?;
         let session = Mutex::default();
         Ok(Self { client, url: url.to_owned(), headers: own, session, to_client })
@@ -357,6 +363,17 @@ impl Remote {
 
     fn session(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Follows a server that moved on its own host; the headers may hold what is not for others.
+fn stay(attempt: Attempt<'_>) -> Action {
+    let first = attempt.previous().first().map(|url| (url.scheme(), url.host_str(), url.port()));
+    let next = (attempt.url().scheme(), attempt.url().host_str(), attempt.url().port());
+    if first == Some(next) && attempt.previous().len() <= REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Where captured calls go.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kenning_gaps::Batch;
 use kenning_gaps::ports::EventLog;
 use reqwest::StatusCode;
 use reqwest::blocking::Client;
+use reqwest::redirect::Policy;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -76,18 +77,26 @@ impl Sink for LogSink {
 pub struct Ingest {
     url: String,
     secret: Option<String>,
-    client: Client,
+    /// Made by the first to send: it must not be made in async code, where this may be.
+    client: OnceLock<Client>,
 }
 
 impl Ingest {
-    /// `base` may or may not end in `/ingest`. Not to be called from async code.
-    pub fn new(base: &str, secret: Option<String>) -> Result<Self, SinkError> {
+    /// `base` may or may not end in `/ingest`.
+    pub fn new(base: &str, secret: Option<String>) -> Self {
         let base = base.trim().trim_end_matches('/');
         let base = base.strip_suffix("/ingest").unwrap_or(base);
+        Self { url: format!("{base}/ingest"), secret, client: OnceLock::new() }
+    }
+
+    fn client(&self) -> Result<&Client, SinkError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
         crate::choose_encryption();
-        let client = Client::builder().timeout(TIMEOUT).build();
+        let client = Client::builder().timeout(TIMEOUT).redirect(Policy::none()).build();
         let client = client.map_err(|error| SinkError::Refused(error.to_string()))?;
-        Ok(Self { url: format!("{base}/ingest"), secret, client })
+        Ok(self.client.get_or_init(|| client))
     }
 }
 
@@ -101,7 +110,7 @@ impl std::fmt::Debug for Ingest {
 impl Sink for Ingest {
     fn send(&self, batch: &Batch) -> Result<(), SinkError> {
         let body = serde_json::to_vec(batch).map_err(|e| SinkError::Refused(e.to_string()))?;
-        let mut request = self.client.post(&self.url).header("content-type", "application/json");
+        let mut request = self.client()?.post(&self.url).header("content-type", "application/json");
         if let Some(secret) = &self.secret {
             request = request.header("x-mcpeye-secret", secret);
         }

@@ -168,6 +168,29 @@ fn a_server_that_ends_by_itself_ends_the_wrapper() {
 }
 
 #[test]
+fn a_client_that_reads_slowly_gets_everything() {
+    let script = "yes 'a line of some length' | head -n 20000; exit 4";
+    let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));
+    let first = process.line();
+    // Longer than any patience of the wrapper's.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let mut rest = String::new();
+    process.output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.lines().count(), 19_999);
+    assert!(rest.lines().all(|line| line == first.trim_end()));
+    assert_eq!(process.child.wait().unwrap().code(), Some(4));
+}
+
+#[test]
+fn what_escaped_from_the_server_does_not_hold_the_wrapper() {
+    // It holds the server's output open and is in no group of ours.
+    let script = "setsid sleep 3 & echo bye; exit 6";
+    let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));
+    assert_eq!(process.line(), "bye\n");
+    assert_eq!(process.child.wait().unwrap().code(), Some(6));
+}
+
+#[test]
 fn what_the_server_says_to_people_is_carried_over() {
     let mut command = wrapped(&["sh", "-c", "printf 'no\\nend' >&2; exit 3"]);
     let output = command.stdin(Stdio::null()).output().unwrap();

@@ -65,6 +65,11 @@ async fn difficult(
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32601,\"message\":\"no\"}}"
                 .into(),
         ),
+        (_, "has/moved") => {
+            let mut response = reply(StatusCode::PERMANENT_REDIRECT, "text/plain", String::new());
+            response.headers_mut().insert("location", "http://localhost:1/mcp".parse().unwrap());
+            response
+        }
         (_, "is/ill") => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "ouch".into()),
         (_, "tools/call") => {
             json(result(json!({"arguments": message["params"]["arguments"]})).to_string())
@@ -120,6 +125,9 @@ fn every_way_of_answering_becomes_a_line() {
     assert_eq!(process.ask(&request(4, "no/such"))["error"]["code"], -32601);
     let ill = process.ask(&request(5, "is/ill"));
     assert_eq!(ill["error"]["message"], "the server answered 500 Internal Server Error: ouch");
+    let moved = process.ask(&request(7, "has/moved"));
+    let said = moved["error"]["message"].as_str().unwrap();
+    assert!(said.starts_with("the server answered 308"), "not followed to another host: {said}");
     let asked = call(6, "mcpeye_request_capability", &json!({"capability": "x"}));
     assert_eq!(process.ask(&asked)["result"], kenning_gaps::contract::acknowledgement());
     assert!(process.close().success());

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     if arguments[0] == "--ingest" {
         let base = arguments.remove(1).into_string().unwrap();
         arguments.remove(0);
-        sink = Arc::new(Ingest::new(&base, Some("hush".into())).unwrap());
+        sink = Arc::new(Ingest::new(&base, Some("hush".into())));
     }
     let first = arguments.remove(0);
     let target = if first == "url" {
