@@ -203,3 +203,65 @@ fn error_text(result: &Object<'_>) -> String {
 fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(KEPT)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn event(call: Call, answer: Answer<'_>) -> Event {
+        Finished::answered(call, answer).unwrap().event(&Redactor::default())
+    }
+
+    #[test]
+    fn a_servers_own_field_stands_in_and_is_not_told_twice() {
+        let mut call = Call::new("t", Some(r#"{"intent":"to see a@b.co","x":1}"#));
+        call.read_native("intent", Some("to see a@b.co"));
+        let told = event(call, Answer::Result("{}"));
+        assert_eq!(told.intent.as_deref(), Some("to see [REDACTED_EMAIL]"));
+        assert_eq!(told.intent_source, Some(IntentSource::Native));
+        assert_eq!(told.arguments, json!({"x": 1}));
+    }
+
+    #[test]
+    fn our_parameter_wins() {
+        let mut call = Call::new("t", Some(r#"{"intent":"theirs"}"#));
+        call.heard(Some("ours"));
+        call.read_native("intent", Some("theirs"));
+        let told = event(call, Answer::Result("{}"));
+        assert_eq!(told.intent.as_deref(), Some("ours"));
+        assert_eq!(told.intent_source, Some(IntentSource::Mcpeye));
+        assert_eq!(told.arguments, json!({"intent": "theirs"}));
+    }
+
+    #[test]
+    fn a_denied_field_says_nothing() {
+        let mut call = Call::new("t", Some(r#"{"token":"abc"}"#));
+        call.read_native("token", Some("abc"));
+        let told = event(call, Answer::Result("{}"));
+        assert_eq!((told.intent, told.intent_source), (None, None));
+        assert_eq!(told.arguments, json!({"token": "[REDACTED_FIELD]"}));
+    }
+
+    #[test]
+    fn failures_say_why() {
+        let check = |answer, expected: &str| {
+            let told = event(Call::new("t", None), answer);
+            assert!(told.is_error && told.result.is_none());
+            assert_eq!(told.error_message.as_deref(), Some(expected));
+        };
+        check(Answer::Error(r#"{"code":-1,"message":"no"}"#), "no");
+        check(Answer::Error("7"), "7");
+        check(Answer::Never, "the server ended before it answered");
+        let content = r#"{"isError":true,"content":[{"type":"text","text":"a"},{"text":"b"},{}]}"#;
+        check(Answer::Result(content), "a\nb");
+    }
+
+    #[test]
+    fn what_is_too_big_is_only_measured() {
+        let big = format!("\"{}\"", "x".repeat(KEPT));
+        let told = event(Call::new("t", Some(&big)), Answer::Result(&big));
+        let marker = json!({"[truncated]": true, "bytes": KEPT + 2});
+        assert_eq!((told.arguments, told.result), (marker.clone(), Some(marker)));
+    }
+}

@@ -40,14 +40,9 @@ struct Queue {
     done: bool,
 }
 
-impl Capture {
-    pub(crate) fn start(
-        project_id: String,
-        identity: Identity,
-        redactor: Redactor,
-        sink: Arc<dyn Sink>,
-    ) -> Arc<Self> {
-        let queue = Queue {
+impl Queue {
+    fn new(identity: Identity) -> Self {
+        Self {
             finished: VecDeque::new(),
             bytes: 0,
             since: None,
@@ -56,7 +51,18 @@ impl Capture {
             listed_changed: false,
             closing: false,
             done: false,
-        };
+        }
+    }
+}
+
+impl Capture {
+    pub(crate) fn start(
+        project_id: String,
+        identity: Identity,
+        redactor: Redactor,
+        sink: Arc<dyn Sink>,
+    ) -> Arc<Self> {
+        let queue = Queue::new(identity);
         let capture = Arc::new(Self { queue: Mutex::new(queue), wake: Condvar::new() });
         let shipper = Shipper {
             capture: capture.clone(),
@@ -244,5 +250,86 @@ fn take(queue: &mut Queue) -> Work {
         identity: queue.identity.clone(),
         listed: listed.then(|| queue.listed.iter().cloned().collect()),
         closing: queue.closing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Refuses the first batches, and keeps the others.
+    struct Reluctant {
+        refusals: Mutex<usize>,
+        events: Mutex<Vec<Event>>,
+    }
+
+    impl Sink for Reluctant {
+        fn send(&self, batch: &Batch) -> Result<(), SinkError> {
+            let mut refusals = self.refusals.lock().unwrap();
+            if *refusals > 0 {
+                *refusals -= 1;
+                return Err(SinkError::Unavailable("not now".to_owned()));
+            }
+            self.events.lock().unwrap().extend(batch.events.iter().cloned());
+            Ok(())
+        }
+    }
+
+    fn start(refusals: usize) -> (Arc<Capture>, Arc<Reluctant>) {
+        let sink = Reluctant { refusals: Mutex::new(refusals), events: Mutex::default() };
+        let (sink, identity, redactor) = (Arc::new(sink), Identity::default(), Redactor::default());
+        (Capture::start("p".to_owned(), identity, redactor, sink.clone()), sink)
+    }
+
+    #[test]
+    fn every_call_arrives_once_and_in_order() {
+        let (capture, sink) = start(0);
+        for number in 0..1_000 {
+            let call = Call::new("t", Some(&format!("{{\"n\":{number}}}")));
+            capture.answered(call, Answer::Result("{}"));
+        }
+        capture.finish(Duration::from_mins(1));
+        let events = sink.events.lock().unwrap();
+        let numbers = events.iter().map(|event| event.arguments["n"].as_u64().unwrap());
+        assert!(numbers.eq(0..1_000));
+    }
+
+    #[test]
+    fn a_sink_that_comes_back_gets_what_it_missed() {
+        let (capture, sink) = start(1);
+        for _ in 0..FLUSH_AT {
+            capture.answered(Call::new("t", None), Answer::Result("{}"));
+        }
+        while *sink.refusals.lock().unwrap() > 0 {
+            std::thread::yield_now();
+        }
+        capture.answered(Call::new("last", None), Answer::Never);
+        capture.finish(Duration::from_mins(1));
+        let events = sink.events.lock().unwrap();
+        assert_eq!(events.len(), FLUSH_AT + 1);
+        assert_eq!(events[FLUSH_AT].tool_name, "last");
+        assert!(events[FLUSH_AT].is_error);
+    }
+
+    #[test]
+    fn a_question_back_is_no_end() {
+        let (capture, sink) = start(0);
+        let question = Answer::Result("{\"resultType\":\"input_required\"}");
+        capture.answered(Call::new("t", None), question);
+        capture.finish(Duration::from_mins(1));
+        assert!(sink.events.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_oldest_go_when_there_are_too_many() {
+        let capture =
+            Capture { queue: Mutex::new(Queue::new(Identity::default())), wake: Condvar::new() };
+        for number in 0..=MAX_EVENTS {
+            capture.answered(Call::new(&number.to_string(), None), Answer::Never);
+        }
+        let work = take(&mut capture.queue());
+        assert_eq!(work.finished.len(), MAX_EVENTS);
+        let first = work.finished.into_iter().next().unwrap().event(&Redactor::default());
+        assert_eq!(first.tool_name, "1");
     }
 }
