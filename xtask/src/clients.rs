@@ -5,12 +5,16 @@ use anyhow::{Result, ensure};
 use crate::outside::Parts;
 use crate::run::{read, root};
 
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 9] = [
     "discover_context",
     "retrieve_knowledge",
     "list_knowledge_bases",
     "search_knowledge",
     "get_dependencies",
+    "lookup_capability",
+    "compare_capability",
+    "list_capabilities",
+    "get_sources",
 ];
 
 pub(crate) fn check(parts: &Parts) -> Result<()> {

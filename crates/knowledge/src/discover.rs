@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::best_within;
 use crate::error::{Error, in_range};
+use crate::keyword::KeywordQuery;
 use crate::node::NodeRef;
 use crate::proximity::proximity;
 use crate::relevance::{Evidence, odds, probability};
@@ -123,8 +124,7 @@ pub trait MissLog: Send + Sync {
 struct Candidate<'a> {
     node: NodeRef<'a>,
     score: f64,
-    evidence: Evidence,
-    boosts: Vec<(f64, String)>,
+    cosine: Option<f32>,
     /// Sections below that it stands for.
     absorbed: Vec<NodeRef<'a>>,
 }
@@ -145,10 +145,11 @@ impl Snapshot {
         if request.token_budget == Some(0) {
             return Err(Error::Empty { name: "token_budget" });
         }
-        let found = self.evidence(task, CANDIDATES, |_| true)?;
+        let question = self.question(task)?;
+        let (found, _) = self.gather(&question, CANDIDATES, |_| true)?;
         let mut candidates: Vec<Candidate<'_>> = found
             .into_iter()
-            .map(|(node, evidence)| weigh(node, evidence, request, settings))
+            .map(|(node, evidence)| weigh(node, &evidence, request, settings))
             .filter(|candidate| candidate.score >= settings.min_relevance_threshold)
             .collect();
         sort(&mut candidates);
@@ -159,7 +160,8 @@ impl Snapshot {
         }
         candidates.truncate(limit);
         let message = self.message(request, total_available, candidates.len());
-        let recommendations = candidates.iter().map(recommend).collect();
+        let recommendations =
+            candidates.iter().map(|c| recommend(c, &question.keyword, request, settings)).collect();
         Ok(DiscoverResponse { recommendations, total_available, message })
     }
 
@@ -192,47 +194,62 @@ impl Snapshot {
 /// order of the boosts where the evidence is the same.
 fn weigh<'a>(
     node: NodeRef<'a>,
-    evidence: Evidence,
+    evidence: &Evidence,
     request: &DiscoverRequest,
     settings: &Discovery,
 ) -> Candidate<'a> {
     let boosts = boosts(node, request, settings);
     let factor: f64 = boosts.iter().map(|(factor, _)| factor).product();
     let score = probability(odds(evidence.relevance) * factor);
-    Candidate { node, score, evidence, boosts, absorbed: Vec::new() }
+    Candidate { node, score, cosine: evidence.cosine, absorbed: Vec::new() }
 }
 
-fn boosts(
-    node: NodeRef<'_>,
-    request: &DiscoverRequest,
-    settings: &Discovery,
-) -> Vec<(f64, String)> {
+/// What makes a node fit a task better or worse than its text says.
+enum Boost {
+    Kind,
+    Active,
+    Deprecated,
+    Checked { days_ago: i64 },
+    Near,
+}
+
+fn boosts(node: NodeRef<'_>, request: &DiscoverRequest, settings: &Discovery) -> Vec<(f64, Boost)> {
     let mut boosts = Vec::new();
-    let mut add = |factor: f64, why: String| {
-        if (factor - 1.0).abs() > f64::EPSILON {
-            boosts.push((factor, why));
-        }
-    };
     if let Some(task) = request.task_type {
         let of_task = settings.boosts.get(task.name());
         let factor = of_task.and_then(|boosts| boosts.get(node.kind())).copied().unwrap_or(1.0);
-        add(factor, format!("{} for {}", node.kind(), task.name()));
+        boosts.push((factor, Boost::Kind));
     }
     match node.status() {
-        "active" => add(settings.boost_active_status, "active".to_owned()),
-        "deprecated" => add(DEPRECATED, "deprecated".to_owned()),
+        "active" => boosts.push((settings.boost_active_status, Boost::Active)),
+        "deprecated" => boosts.push((DEPRECATED, Boost::Deprecated)),
         _ => {}
     }
-    if let Some(age) = age_in_days(node)
-        && age <= i64::from(settings.boost_recent_update_days)
+    if let Some(days_ago) = age_in_days(node)
+        && days_ago <= i64::from(settings.boost_recent_update_days)
     {
-        add(settings.boost_recent_update_factor, format!("checked {age} days ago"));
+        boosts.push((settings.boost_recent_update_factor, Boost::Checked { days_ago }));
     }
     if let Some(file) = &request.current_file {
         let nearness = proximity(file, node.document().path.as_str());
-        add(1.0 + (NEAR - 1.0) * nearness, format!("near {file}"));
+        boosts.push((1.0 + (NEAR - 1.0) * nearness, Boost::Near));
     }
+    boosts.retain(|(factor, _)| (factor - 1.0).abs() > f64::EPSILON);
     boosts
+}
+
+impl Boost {
+    fn why(&self, node: NodeRef<'_>, request: &DiscoverRequest) -> String {
+        match self {
+            Self::Kind => {
+                format!("{} for {}", node.kind(), request.task_type.map_or("", TaskType::name))
+            }
+            Self::Active => "active".to_owned(),
+            Self::Deprecated => "deprecated".to_owned(),
+            Self::Checked { days_ago } => format!("checked {days_ago} days ago"),
+            Self::Near => format!("near {}", request.current_file.as_deref().unwrap_or_default()),
+        }
+    }
 }
 
 /// Days since `last_checked`; a date to come counts as today.
@@ -258,7 +275,6 @@ fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
         let depth = by_node[index].node.section().level;
         (std::cmp::Reverse(depth), *index)
     });
-    let parents: HashSet<usize> = order.iter().filter_map(|i| parent_of(&by_node[i])).collect();
     for index in order {
         let Some(parent) = parent_of(&by_node[&index]) else { continue };
         let as_good =
@@ -267,23 +283,21 @@ fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
             absorb(&mut by_node, parent, child);
         }
     }
-    for parent in parents {
-        let children: Vec<usize> = by_node
-            .values()
-            .filter(|c| parent_of(c) == Some(parent))
-            .map(|c| c.node.index())
-            .collect();
-        if children.len() < MANY_CHILDREN {
-            continue;
+    let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, candidate) in &by_node {
+        if let Some(parent) = parent_of(candidate) {
+            children.entry(parent).or_default().push(*index);
         }
+    }
+    children.retain(|_, children| children.len() >= MANY_CHILDREN);
+    for (parent, children) in children {
         for child in children {
             let Some(child) = by_node.remove(&child) else { continue };
             if let Some(whole) = child.node.parent() {
                 by_node.entry(parent).or_insert_with(|| Candidate {
                     node: whole,
                     score: child.score,
-                    evidence: child.evidence.clone(),
-                    boosts: child.boosts.clone(),
+                    cosine: child.cosine,
                     absorbed: Vec::new(),
                 });
             }
@@ -324,38 +338,51 @@ fn fitting(candidates: Vec<Candidate<'_>>, budget: usize, limit: usize) -> Vec<C
     all.filter(|(i, _)| chosen.contains(i)).map(|(_, candidate)| candidate).collect()
 }
 
-fn recommend(candidate: &Candidate<'_>) -> Recommendation {
+fn recommend(
+    candidate: &Candidate<'_>,
+    asked: &KeywordQuery,
+    request: &DiscoverRequest,
+    settings: &Discovery,
+) -> Recommendation {
     let node = candidate.node;
+    let boosts = boosts(node, request, settings).into_iter();
+    let boosts = boosts.map(|(factor, boost)| (factor, boost.why(node, request)));
     Recommendation {
         id: node.id().to_owned(),
         path: node.path(),
         title: node.title().to_owned(),
         kind: node.kind().to_owned(),
         relevance_score: (candidate.score * 1000.0).round() / 1000.0,
-        reason: reason(candidate),
+        reason: reason(candidate, asked, boosts),
         estimated_tokens: candidate.tokens(),
         sections: candidate.absorbed.iter().map(|node| node.id().to_owned()).collect(),
     }
 }
 
 /// What speaks for the node, from the evidence alone.
-fn reason(candidate: &Candidate<'_>) -> String {
-    let evidence = &candidate.evidence;
+fn reason(
+    candidate: &Candidate<'_>,
+    asked: &KeywordQuery,
+    boosts: impl Iterator<Item = (f64, String)>,
+) -> String {
     let mut parts = Vec::new();
-    if !evidence.title_terms.is_empty() {
-        parts.push(format!("its title has {}", words(&evidence.title_terms)));
+    let in_title = asked.words_in(candidate.node.title());
+    let mut in_text = asked.words_in(&candidate.node.body());
+    in_text.retain(|word| !in_title.contains(word));
+    if !in_title.is_empty() {
+        parts.push(format!("its title has {}", words(&in_title)));
     }
-    if !evidence.body_terms.is_empty() {
-        parts.push(format!("its text has {}", words(&evidence.body_terms)));
+    if !in_text.is_empty() {
+        parts.push(format!("its text has {}", words(&in_text)));
     }
-    if let Some(cosine) = evidence.cosine {
+    if let Some(cosine) = candidate.cosine {
         parts.push(format!("similarity of meaning {cosine:.2}"));
     }
     if !candidate.absorbed.is_empty() {
         let titles: Vec<&str> = candidate.absorbed.iter().map(|node| node.title()).collect();
         parts.push(format!("sections below fit too ({})", titles.join(", ")));
     }
-    for (factor, why) in &candidate.boosts {
+    for (factor, why) in boosts {
         parts.push(format!("{why} ×{}", (factor * 100.0).round() / 100.0));
     }
     parts.join("; ")

@@ -1,10 +1,10 @@
 //! Keyword search: BM25 with English stemming, in memory.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use tantivy::collector::{Count, FilterCollector, TopDocs};
-use tantivy::query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery};
+use tantivy::query::{BooleanQuery, BoostQuery, Occur, PhraseQuery, Query, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
@@ -13,15 +13,22 @@ use tantivy::tokenizer::{
     AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, SimpleTokenizer, Stemmer,
     StopWordFilter, TextAnalyzer,
 };
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term};
+use tantivy::{
+    DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
+};
 
 use crate::document::Document;
 
 const ANALYZER: &str = "english";
-const WRITER_BYTES: usize = 64_000_000;
+const WRITER_BYTES: usize = 15_000_000;
 /// BM25's own: how fast further mentions of a word stop mattering, and how much length does.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
+/// What two words that stand in the text as they stand in the question count on top of
+/// themselves.
+const PAIR: f32 = 0.3;
+/// Pairs of a question that are looked for; a whole page as a question has thousands.
+const MAX_PAIRS: usize = 64;
 const SNIPPET_CHARS: usize = 240;
 
 /// Names one section of one version of a document, in the index and in snapshots alike.
@@ -75,18 +82,19 @@ pub(crate) struct Hit {
 impl KeywordIndex {
     pub(crate) fn new() -> tantivy::Result<Self> {
         let mut schema = Schema::builder();
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(ANALYZER)
-            .set_index_option(IndexRecordOption::WithFreqs);
-        let text = TextOptions::default().set_indexing_options(indexing);
+        let indexed = |option| {
+            let indexing = TextFieldIndexing::default();
+            TextOptions::default()
+                .set_indexing_options(indexing.set_tokenizer(ANALYZER).set_index_option(option))
+        };
         let fields = Fields {
             version: schema.add_u64_field("version", INDEXED),
             key: schema.add_u64_field("key", FAST),
-            title: schema.add_text_field("title", text.clone()),
-            text: schema.add_text_field("text", text),
+            title: schema.add_text_field("title", indexed(IndexRecordOption::WithFreqs)),
+            text: schema.add_text_field("text", indexed(IndexRecordOption::WithFreqsAndPositions)),
         };
         let index = Index::create_in_ram(schema.build());
-        index.tokenizers().register(ANALYZER, analyzer());
+        index.tokenizers().register(ANALYZER, ENGLISH.clone());
         Ok(Self {
             fields,
             writer: index.writer_with_num_threads(1, WRITER_BYTES)?,
@@ -134,15 +142,14 @@ impl KeywordSearcher {
         let collector = (TopDocs::with_limit(limit.max(1)).order_by_score(), Count);
         let collector = FilterCollector::new("key".to_owned(), filter, collector);
         let (top, total) = self.searcher.search(&*query.query, &collector)?;
-        let mut hits = Vec::with_capacity(top.len());
-        for (score, address) in top {
-            let segment = self.searcher.segment_reader(address.segment_ord);
-            let keys = segment.fast_fields().u64("key")?;
-            let key = keys.first(address.doc_id).expect("every entry has a key");
-            let key = NodeKey(key);
-            hits.push(Hit { key, score });
-        }
-        Ok((hits, total))
+        let segments = self.searcher.segment_readers().iter();
+        let keys: Vec<_> =
+            segments.map(|segment| segment.fast_fields().u64("key")).collect::<Result<_, _>>()?;
+        let hit = |(score, at): (f32, DocAddress)| {
+            let key = keys[at.segment_ord as usize].first(at.doc_id);
+            Hit { key: NodeKey(key.expect("every entry has a key")), score }
+        };
+        Ok((top.into_iter().map(hit).collect(), total))
     }
 
     fn new(fields: Fields, searcher: Searcher) -> tantivy::Result<Self> {
@@ -156,26 +163,39 @@ impl KeywordSearcher {
 
     /// The words of a question that say what it is about, each with its weight.
     pub(crate) fn query(&self, text: &str) -> tantivy::Result<KeywordQuery> {
+        let words = content_words(text);
         let mut terms: Vec<QueryTerm> = Vec::new();
-        for (word, stem) in content_words(text) {
-            match terms.iter_mut().find(|term| term.stem == stem) {
+        for Word { stem, text, .. } in &words {
+            match terms.iter_mut().find(|term| term.stem == *stem) {
                 Some(known) => known.count += 1.0,
                 None => terms.push(QueryTerm {
-                    idf: self.idf(self.fields.text, &stem)?,
-                    title_idf: self.idf(self.fields.title, &stem)?,
-                    word,
-                    stem,
+                    idf: self.idf(self.fields.text, stem)?,
+                    title_idf: self.idf(self.fields.title, stem)?,
+                    word: text.clone(),
+                    stem: stem.clone(),
                     count: 1.0,
                 }),
             }
         }
-        let clauses = terms.iter().map(|term| {
+        let single = terms.iter().map(|term| {
             let text = Term::from_field_text(self.fields.text, &term.stem);
-            let query = TermQuery::new(text, IndexRecordOption::WithFreqs);
-            let weighted = BoostQuery::new(Box::new(query), term.count);
-            (Occur::Should, Box::new(weighted) as Box<dyn Query>)
+            boosted(TermQuery::new(text, IndexRecordOption::WithFreqs), term.count)
         });
-        Ok(KeywordQuery { query: Box::new(BooleanQuery::new(clauses.collect())), terms })
+        let pairs =
+            words.windows(2).filter_map(|pair| self.pair(&pair[0], &pair[1])).take(MAX_PAIRS);
+        let query = Box::new(BooleanQuery::new(single.chain(pairs).collect()));
+        Ok(KeywordQuery { query, terms })
+    }
+
+    /// The two words at the distance they have in the question.
+    fn pair(&self, first: &Word, second: &Word) -> Option<(Occur, Box<dyn Query>)> {
+        if first.stem == second.stem {
+            return None;
+        }
+        let term = |word: &Word| Term::from_field_text(self.fields.text, &word.stem);
+        let distance = second.position - first.position;
+        let phrase = PhraseQuery::new_with_offset(vec![(0, term(first)), (distance, term(second))]);
+        Some(boosted(phrase, PAIR))
     }
 
     fn idf(&self, field: Field, stem: &str) -> tantivy::Result<f32> {
@@ -187,7 +207,7 @@ impl KeywordSearcher {
     /// How well a title alone answers: its BM25 as a share of the best there could be, times the
     /// share of the title that the question mentions.
     pub(crate) fn title_match(&self, query: &KeywordQuery, title: &str) -> tantivy::Result<f32> {
-        let stems: Vec<String> = content_words(title).into_iter().map(|(_, stem)| stem).collect();
+        let stems: Vec<String> = content_words(title).into_iter().map(|word| word.stem).collect();
         if stems.is_empty() || query.terms.is_empty() {
             return Ok(0.0);
         }
@@ -196,6 +216,9 @@ impl KeywordSearcher {
         for term in &query.terms {
             let mentions = stems.iter().filter(|stem| **stem == term.stem).count() as f32;
             score += term.count * term.title_idf * mentions * (K1 + 1.0) / (mentions + norm);
+        }
+        if score == 0.0 {
+            return Ok(0.0);
         }
         let (mut mentioned, mut all) = (0.0, f32::MIN_POSITIVE);
         let mut seen: Vec<&String> = Vec::new();
@@ -237,7 +260,7 @@ pub(crate) struct QueryTerm {
 }
 
 impl KeywordQuery {
-    /// The BM25 of a text that does nothing but repeat the question.
+    /// The BM25 of a text that does nothing but repeat the question's words.
     pub(crate) fn bound(&self) -> f32 {
         let mass: f32 = self.terms.iter().map(|term| term.count * term.idf).sum();
         (mass * (K1 + 1.0)).max(f32::MIN_POSITIVE)
@@ -246,25 +269,37 @@ impl KeywordQuery {
     /// The asked words that a text has.
     pub(crate) fn words_in(&self, text: &str) -> Vec<String> {
         let stems: HashSet<String> =
-            content_words(text).into_iter().map(|(_, stem)| stem).collect();
+            content_words(text).into_iter().map(|word| word.stem).collect();
         let found = self.terms.iter().filter(|term| stems.contains(&term.stem));
         found.map(|term| term.word.clone()).collect()
     }
 }
 
-/// Words with a meaning of their own, each with its stem.
-fn content_words(text: &str) -> Vec<(String, String)> {
-    let mut analyzer = analyzer();
+struct Word {
+    /// As it was written.
+    text: String,
+    stem: String,
+    /// Which word of the text it is, all words counted.
+    position: usize,
+}
+
+/// Words with a meaning of their own.
+fn content_words(text: &str) -> Vec<Word> {
+    let mut analyzer = ENGLISH.clone();
     let mut stream = analyzer.token_stream(text);
     let mut words = Vec::new();
     while stream.advance() {
         let token = stream.token();
         let word = text[token.offset_from..token.offset_to].to_lowercase();
         if !FUNCTION_WORDS.contains(&word.as_str()) {
-            words.push((word, token.text.clone()));
+            words.push(Word { text: word, stem: token.text.clone(), position: token.position });
         }
     }
     words
+}
+
+fn boosted(query: impl Query, boost: f32) -> (Occur, Box<dyn Query>) {
+    (Occur::Should, Box::new(BoostQuery::new(Box::new(query), boost)))
 }
 
 /// What people wrap a question in, besides the stop words that are not indexed at all.
@@ -295,7 +330,8 @@ impl std::fmt::Debug for KeywordSearcher {
     }
 }
 
-fn analyzer() -> TextAnalyzer {
+/// Cheap to clone, not to make.
+static ENGLISH: LazyLock<TextAnalyzer> = LazyLock::new(|| {
     TextAnalyzer::builder(SimpleTokenizer::default())
         .filter(RemoveLongFilter::limit(80))
         .filter(LowerCaser)
@@ -303,4 +339,4 @@ fn analyzer() -> TextAnalyzer {
         .filter(StopWordFilter::new(Language::English).expect("tantivy ships English stop words"))
         .filter(Stemmer::new(Language::English))
         .build()
-}
+});

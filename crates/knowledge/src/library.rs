@@ -166,6 +166,11 @@ impl Library {
         Ok(changes)
     }
 
+    /// The vector of a short text; `None` until the model is loaded.
+    pub fn embed(&self, text: &str) -> Option<Vec<f32>> {
+        self.semantic.load().embedder.as_ref()?.embed(text).ok()
+    }
+
     /// Lets answers use these vectors from now on.
     pub(crate) fn publish(&self, semantic: Semantic) {
         self.semantic.store(Arc::new(semantic));

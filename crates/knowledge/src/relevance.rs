@@ -24,12 +24,14 @@ pub(crate) struct Evidence {
     pub(crate) window: Option<std::ops::Range<usize>>,
     /// The probability that the node is relevant.
     pub(crate) relevance: f64,
-    /// The asked words in its title, and those only in its text.
-    pub(crate) title_terms: Vec<String>,
-    pub(crate) body_terms: Vec<String>,
 }
 
 impl Evidence {
+    /// What the words say, without their meaning: between 0 and 1.
+    pub(crate) fn words(&self) -> f32 {
+        (self.keyword + self.title).min(1.0)
+    }
+
     pub(crate) fn judge(&mut self) {
         let sum = self.cosine.unwrap_or(UNKNOWN_COSINE) + self.keyword + self.title;
         self.relevance = 1.0 / (1.0 + (STEEPNESS * (MIDDLE - f64::from(sum))).exp());

@@ -1,6 +1,8 @@
 //! Nodes found by their words and their meaning.
 
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ pub const DEFAULT_RESULTS: usize = 10;
 pub const MAX_RESULTS: usize = 100;
 pub const MAX_QUERY_CHARS: usize = 10_000;
 /// Nodes of each kind of evidence that are looked at closely.
-pub(crate) const CANDIDATES: usize = 200;
+pub(crate) const CANDIDATES: usize = 100;
 const SNIPPET_CHARS: usize = 280;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -83,7 +85,7 @@ pub struct Score {
     /// What results are ranked by
     #[serde(rename = "final")]
     pub value: f64,
-    /// BM25 as a share of the greatest possible for this query
+    /// How well words and title match: BM25 as a share of the greatest possible for this query
     pub keyword: f32,
     /// Similarity of meaning (cosine), once it is computed
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,7 +117,7 @@ impl Snapshot {
                     title: node.title().to_owned(),
                     kind: node.kind().to_owned(),
                     status: node.status().to_owned(),
-                    score: Score { value, keyword: evidence.keyword, semantic: evidence.cosine },
+                    score: Score { value, keyword: evidence.words(), semantic: evidence.cosine },
                     snippet: one_line(&matched, SNIPPET_CHARS),
                     estimated_tokens: node.token_count(),
                 }
@@ -131,7 +133,7 @@ impl Snapshot {
         question: &Question,
         is_empty: bool,
     ) -> Option<String> {
-        let coverage = question.semantic.coverage(self);
+        let coverage = self.coverage_by(&question.semantic);
         if request.search_type != SearchType::Keyword && !coverage.is_complete() {
             return Some(format!(
                 "{} of {} nodes have no vectors yet; they are found by keywords only",
@@ -148,31 +150,13 @@ impl Snapshot {
         })
     }
 
-    /// Everything that speaks for the nodes that come into question, in no order.
-    pub(crate) fn evidence(
-        &self,
-        query: &str,
-        candidates: usize,
-        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
-    ) -> Result<Vec<(NodeRef<'_>, Evidence)>, Error> {
-        let question = self.question(query)?;
-        let (mut found, _) = self.gather(&question, candidates, wanted)?;
-        for (node, evidence) in &mut found {
-            evidence.title_terms = question.keyword.words_in(node.title());
-            let mut in_body = question.keyword.words_in(&node.body());
-            in_body.retain(|word| !evidence.title_terms.contains(word));
-            evidence.body_terms = in_body;
-        }
-        Ok(found)
-    }
-
     pub(crate) fn question(&self, query: &str) -> Result<Question, Error> {
-        let semantic = self.semantic();
-        let vector = match &semantic.embedder {
-            Some(embedder) => Some(embedder.embed(query)?),
-            None => None,
-        };
-        Ok(Question { keyword: self.keyword().query(query)?, vector, semantic })
+        Ok(Question {
+            text: query.to_owned(),
+            keyword: self.keyword().query(query)?,
+            semantic: self.semantic(),
+            vector: OnceLock::new(),
+        })
     }
 
     /// The nodes in the order of one kind of search.
@@ -185,12 +169,16 @@ impl Snapshot {
     ) -> Result<Ranked<'_>, Error> {
         let candidates = CANDIDATES.max(limit * 2);
         let (found, total) = match search_type {
-            SearchType::Keyword => self.by_keyword(question, limit, wanted)?,
-            SearchType::Semantic => self.by_meaning(question, limit, wanted),
+            SearchType::Keyword => {
+                let (mut found, total) = self.by_keyword(question, candidates, wanted)?;
+                self.read_titles(question, &mut found)?;
+                (found, total)
+            }
+            SearchType::Semantic => self.by_meaning(question, limit, wanted)?,
             SearchType::Hybrid => self.gather(question, candidates, wanted)?,
         };
         let value = |evidence: &Evidence| match search_type {
-            SearchType::Keyword => f64::from(evidence.keyword),
+            SearchType::Keyword => f64::from(evidence.words()),
             SearchType::Semantic => f64::from(evidence.cosine.unwrap_or_default()),
             SearchType::Hybrid => evidence.relevance,
         };
@@ -225,15 +213,15 @@ impl Snapshot {
         question: &Question,
         limit: usize,
         wanted: impl Fn(NodeKey) -> bool + Sync,
-    ) -> (Vec<(NodeRef<'_>, Evidence)>, usize) {
-        let Some(vector) = &question.vector else {
-            return (Vec::new(), 0);
+    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
+        let Some(vector) = question.vector()? else {
+            return Ok((Vec::new(), 0));
         };
         let vectors = &question.semantic.vectors;
-        let is_here = |key: NodeKey| self.by_key(key).is_some() && wanted(key);
-        let nearest = vectors.nearest(vector, limit, is_here);
-        let found: Vec<_> = nearest
+        let found: Vec<_> = vectors
+            .nearest(vector, limit, wanted)
             .into_iter()
+            // Vectors may still be those of an older snapshot.
             .filter_map(|near| {
                 let evidence = Evidence {
                     cosine: Some(near.cosine),
@@ -244,19 +232,26 @@ impl Snapshot {
             })
             .collect();
         let total = found.len();
-        (found, total)
+        Ok((found, total))
     }
 
-    /// The candidates of both kinds, each with all its evidence, judged.
-    fn gather(
+    /// The candidates of both kinds, each with all its evidence, judged, in no order.
+    pub(crate) fn gather(
         &self,
         question: &Question,
         candidates: usize,
         wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
     ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
-        // Keyword scores are cheap: a node near in meaning may have one far down the list.
-        let (by_words, matched) = self.by_keyword(question, candidates * 5, wanted.clone())?;
-        let (by_meaning, _) = self.by_meaning(question, candidates, wanted);
+        // Keyword scores are cheap: a node near in meaning may have one far down the list. They
+        // are looked up while the question is being embedded, which takes longer than the rest.
+        let (by_words, by_meaning) = std::thread::scope(|scope| {
+            let filter = wanted.clone();
+            let by_words = scope.spawn(move || self.by_keyword(question, candidates * 5, filter));
+            let by_meaning = self.by_meaning(question, candidates, wanted);
+            let by_words = by_words.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (by_words, by_meaning)
+        });
+        let ((by_words, matched), (by_meaning, _)) = (by_words?, by_meaning?);
         let near: HashSet<usize> = by_meaning.iter().map(|(node, _)| node.index()).collect();
         let mut found: HashMap<usize, (NodeRef<'_>, Evidence)> = by_meaning
             .into_iter()
@@ -271,9 +266,10 @@ impl Snapshot {
         }
         let total = matched.max(found.len());
         let mut all: Vec<_> = found.into_values().collect();
+        self.read_titles(question, &mut all)?;
+        let vector = question.vector()?;
         for (node, evidence) in &mut all {
-            evidence.title = self.keyword().title_match(&question.keyword, node.title())?;
-            if let (None, Some(vector)) = (evidence.cosine, &question.vector)
+            if let (None, Some(vector)) = (evidence.cosine, vector)
                 && let Some(near) = question.semantic.vectors.of(node.key(), vector)
             {
                 evidence.cosine = Some(near.cosine);
@@ -282,6 +278,18 @@ impl Snapshot {
             evidence.judge();
         }
         Ok((all, total))
+    }
+
+    /// Titles are part of the text: without a word in it there is none in the title.
+    fn read_titles(
+        &self,
+        question: &Question,
+        found: &mut [(NodeRef<'_>, Evidence)],
+    ) -> Result<(), Error> {
+        for (node, evidence) in found.iter_mut().filter(|(_, evidence)| evidence.keyword > 0.0) {
+            evidence.title = self.keyword().title_match(&question.keyword, node.title())?;
+        }
+        Ok(())
     }
 
     /// The nodes that `scope` allows; `None` for all.
@@ -304,9 +312,22 @@ impl Snapshot {
 
 /// A query, made ready for both kinds of search.
 pub(crate) struct Question {
+    text: String,
     pub(crate) keyword: KeywordQuery,
-    vector: Option<Vec<f32>>,
-    semantic: std::sync::Arc<Semantic>,
+    semantic: Arc<Semantic>,
+    vector: OnceLock<Vec<f32>>,
+}
+
+impl Question {
+    /// Computed when it is first needed; `None` as long as there is no model.
+    fn vector(&self) -> Result<Option<&[f32]>, Error> {
+        let Some(embedder) = &self.semantic.embedder else { return Ok(None) };
+        if let Some(vector) = self.vector.get() {
+            return Ok(Some(vector));
+        }
+        let vector = embedder.embed(&self.text)?;
+        Ok(Some(self.vector.get_or_init(|| vector)))
+    }
 }
 
 pub(crate) struct Ranked<'a> {

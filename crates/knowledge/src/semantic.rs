@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kenning_embed::{Embedder, Passage};
@@ -117,6 +118,31 @@ pub enum ModelSource {
     Folder(PathBuf),
 }
 
+impl ModelSource {
+    pub fn load(&self) -> Result<Arc<Embedder>, IndexError> {
+        Ok(Arc::new(match self {
+            Self::Bundled => Embedder::bundled()?,
+            Self::Folder(folder) => Embedder::load(folder)?,
+        }))
+    }
+
+    /// Loads it while something else is done.
+    pub fn start_loading(self) -> std::io::Result<LoadingModel> {
+        let thread = std::thread::Builder::new().name("model".to_owned());
+        Ok(LoadingModel(thread.spawn(move || self.load())?))
+    }
+}
+
+/// A model that is on its way.
+#[derive(Debug)]
+pub struct LoadingModel(JoinHandle<Result<Arc<Embedder>, IndexError>>);
+
+impl LoadingModel {
+    fn wait(self) -> Result<Arc<Embedder>, IndexError> {
+        self.0.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error(transparent)]
@@ -147,13 +173,9 @@ impl Indexer {
     pub fn new(
         library: Arc<Library>,
         cache: Arc<dyn VectorCache>,
-        model: &ModelSource,
-    ) -> Result<Self, IndexError> {
-        let embedder = Arc::new(match model {
-            ModelSource::Bundled => Embedder::bundled()?,
-            ModelSource::Folder(folder) => Embedder::load(folder)?,
-        });
-        Ok(Self { library, cache, embedder, known: HashMap::new() })
+        embedder: Arc<Embedder>,
+    ) -> Self {
+        Self { library, cache, embedder, known: HashMap::new() }
     }
 
     pub fn model(&self) -> &str {
@@ -272,12 +294,12 @@ impl IndexerThread {
     pub fn start(
         library: Arc<Library>,
         cache: Arc<dyn VectorCache>,
-        model: ModelSource,
+        model: LoadingModel,
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let handle = Self { library: library.clone(), stop: stop.clone() };
         std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
-            if let Err(error) = follow(&library, cache, &model, &stop) {
+            if let Err(error) = follow(&library, cache, model, &stop) {
                 tracing::error!(%error, "only keyword search is available");
             }
         })?;
@@ -295,10 +317,10 @@ impl Drop for IndexerThread {
 fn follow(
     library: &Arc<Library>,
     cache: Arc<dyn VectorCache>,
-    model: &ModelSource,
+    model: LoadingModel,
     stop: &AtomicBool,
 ) -> Result<(), IndexError> {
-    let mut indexer = Indexer::new(library.clone(), cache, model)?;
+    let mut indexer = Indexer::new(library.clone(), cache, model.wait()?);
     let mut seen = None;
     while !stop.load(Ordering::Relaxed) {
         seen = Some(library.wait_for_change(seen));

@@ -2,9 +2,9 @@
 //! while a question is being answered.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use crate::base::Base;
 use crate::dependencies::Graph;
@@ -31,6 +31,8 @@ pub struct Snapshot {
     by_bare_id: HashMap<String, Vec<usize>>,
     pub(crate) graph: Graph,
     indexes: Indexes,
+    /// Counted once for every set of vectors.
+    coverage: ArcSwapOption<(Weak<Semantic>, Coverage)>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -91,6 +93,7 @@ impl Snapshot {
             by_bare_id,
             graph: Graph::default(),
             indexes,
+            coverage: ArcSwapOption::empty(),
             diagnostics,
         };
         let (graph, unsound) = Graph::of(&snapshot);
@@ -122,7 +125,18 @@ impl Snapshot {
 
     /// How many nodes can be compared by meaning already.
     pub fn coverage(&self) -> Coverage {
-        self.semantic().coverage(self)
+        self.coverage_by(&self.semantic())
+    }
+
+    pub(crate) fn coverage_by(&self, semantic: &Arc<Semantic>) -> Coverage {
+        if let Some(counted) = &*self.coverage.load()
+            && counted.0.as_ptr() == Arc::as_ptr(semantic)
+        {
+            return counted.1;
+        }
+        let coverage = semantic.coverage(self);
+        self.coverage.store(Some(Arc::new((Arc::downgrade(semantic), coverage))));
+        coverage
     }
 
     pub fn node_count(&self) -> usize {

@@ -37,7 +37,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     inventory.prompts.splice(0..0, prompts());
     let server = Server::new(
         inventory,
-        Rooms { library, discovery: Arc::new(discovery()), misses: None },
+        Rooms {
+            library,
+            discovery: Arc::new(discovery()),
+            catalog: Arc::new(kenning_catalog::Catalog::bundled()),
+            misses: None,
+        },
         Transport::StatelessHttp,
     );
 

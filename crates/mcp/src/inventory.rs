@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use kenning_knowledge::count_tokens;
 
+use crate::catalog;
 use crate::knowledge;
 use crate::prompt::Prompt;
 use crate::resource::ResourceFamily;
@@ -15,14 +16,16 @@ use crate::tool::{Effect, Tool};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
     Knowledge,
+    Catalog,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 1] = [Self::Knowledge];
+    pub const ALL: [Self; 2] = [Self::Knowledge, Self::Catalog];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Knowledge => "knowledge",
+            Self::Catalog => "catalog",
         }
     }
 
@@ -66,7 +69,7 @@ impl Inventory {
     /// All there is.
     pub fn full() -> Self {
         Self {
-            tools: knowledge::tools(),
+            tools: [knowledge::tools(), catalog::tools()].concat(),
             resources: vec![Arc::new(knowledge::KnowledgeResources)],
             prompts: knowledge::prompts(),
         }

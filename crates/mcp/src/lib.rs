@@ -1,11 +1,12 @@
 //! Kenning over the Model Context Protocol.
 //!
 //! The [`Inventory`] is the one place where a tool, a resource family or a prompt is registered
-//! ([`knowledge`] holds those of the knowledge bases). A [`Server`] answers a client from an
+//! ([`knowledge`] and [`catalog`] hold those of their rooms). A [`Server`] answers a client from an
 //! inventory and the [`Rooms`] behind it; [`stdio`] and [`http`] carry it.
 //!
 //! This crate translates. What the answers say is decided in the rooms.
 
+pub mod catalog;
 mod gate;
 pub mod http;
 pub mod inventory;

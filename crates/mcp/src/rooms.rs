@@ -2,16 +2,32 @@
 
 use std::sync::Arc;
 
+use chrono::{NaiveDate, Utc};
+use kenning_catalog::Catalog;
 use kenning_knowledge::Library;
-use kenning_knowledge::discover::{Discovery, MissLog};
+use kenning_knowledge::discover::{Discovery, Miss, MissLog};
 
 /// The rooms of the house that are open to clients.
 #[derive(Clone)]
 pub struct Rooms {
     pub library: Arc<Library>,
     pub discovery: Arc<Discovery>,
+    pub catalog: Arc<Catalog>,
     /// Where questions that found nothing are noted, if there is a place for it.
     pub misses: Option<Arc<dyn MissLog>>,
+}
+
+impl Rooms {
+    pub(crate) fn note_miss(&self, tool: &'static str, query: &str) {
+        if let Some(misses) = &self.misses {
+            misses.record(&Miss { tool, query });
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "the day is part of what answers draw on")]
+    pub(crate) fn today(&self) -> NaiveDate {
+        Utc::now().date_naive()
+    }
 }
 
 impl std::fmt::Debug for Rooms {

@@ -9,8 +9,8 @@ use rmcp::model::{
     DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
-    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
+    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
@@ -91,6 +91,20 @@ impl Server {
         done.map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
+    /// Tells a client that asked for progress how far the vectors are, until all are computed.
+    async fn report_progress(&self, context: &RequestContext<RoleServer>) {
+        let Some(token) = context.meta.get_progress_token() else { return };
+        let coverage = self.rooms.library.snapshot().coverage();
+        if !coverage.is_complete() {
+            let progress = ProgressNotificationParam::new(token, coverage.embedded as f64)
+                .with_total(coverage.total as f64)
+                .with_message("vectors computed; until then, search is by keywords");
+            if let Err(error) = context.peer.notify_progress(progress).await {
+                tracing::debug!(%error, "a client does not take progress");
+            }
+        }
+    }
+
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {
         self.inventory.prompt(name).ok_or_else(|| {
             let known: Vec<&str> = self.inventory.prompts.iter().map(|p| p.name).collect();
@@ -162,6 +176,7 @@ impl ServerHandler for Server {
             let message = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
+        self.report_progress(&context).await;
         let call = Invocation {
             rooms: self.rooms.clone(),
             arguments: request.arguments.unwrap_or_default(),

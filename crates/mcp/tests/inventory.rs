@@ -79,5 +79,8 @@ fn toolsets_and_read_only_choose_tools() {
     let kept = writing.clone().select(&Toolset::ALL, Access::ReadOnly);
     assert_eq!(kept.tools.len(), writing.tools.len() - 1);
     let unknown = Toolset::parse_list(&["magic".to_owned()]).unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no toolset `magic`; there is `knowledge`, and `all`");
+    assert_eq!(
+        unknown.to_string(),
+        "there is no toolset `magic`; there is `knowledge`, `catalog`, and `all`"
+    );
 }

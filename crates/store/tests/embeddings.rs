@@ -21,7 +21,7 @@ fn store(folder: &TempDir) -> Arc<Store> {
 }
 
 fn indexer(library: &Arc<Library>, store: &Arc<Store>) -> Indexer {
-    Indexer::new(library.clone(), store.clone(), &ModelSource::Bundled).unwrap()
+    Indexer::new(library.clone(), store.clone(), ModelSource::Bundled.load().unwrap())
 }
 
 fn key(n: u8) -> TextKey {

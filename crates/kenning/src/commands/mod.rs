@@ -2,6 +2,7 @@
 
 mod bases;
 mod cache;
+mod catalog;
 mod completions;
 mod config;
 mod deps;
@@ -10,6 +11,7 @@ mod eval;
 mod get;
 mod hook;
 mod index;
+mod links;
 mod search;
 mod serve;
 mod status;
@@ -48,6 +50,11 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Discover(discover) => discover::run(&context, discover),
         Command::Search(search) => search::run(&context, search),
         Command::Status => status::run(&context),
+        Command::Lookup(lookup) => catalog::lookup(&context, lookup),
+        Command::Compare(compare) => catalog::compare(&context, compare),
+        Command::Capabilities(list) => catalog::list(&context, list),
+        Command::Sources(sources) => catalog::sources(&context, sources),
+        Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
         Command::Cache(cache) => cache::run(&context, &cache),
         Command::Hook(hook) => hook::run(&context, &hook),
         Command::Eval(eval) => eval::run(&context, &eval),
@@ -112,8 +119,8 @@ impl Context {
     }
 
     fn embed(&self, library: &Arc<Library>, cache: Arc<dyn VectorCache>) -> Result<Pass, Failure> {
-        let model = self.settings.model(&self.layers)?;
-        let mut indexer = Indexer::new(library.clone(), cache, &model)?;
+        let model = self.settings.model(&self.layers)?.load()?;
+        let mut indexer = Indexer::new(library.clone(), cache, model);
         let bar = self.printer.progress("embedding");
         let pass = indexer.catch_up(&|done, total| {
             bar.set_length(total as u64);
@@ -161,6 +168,10 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
         let flag = format!("--model-path {folder}");
         flags.push(("index.model_path".to_owned(), Value::from(folder.as_str()), flag));
     }
+    if let Some(folder) = &global.catalog {
+        let flag = format!("--catalog {folder}");
+        flags.push(("catalog.path".to_owned(), Value::from(folder.as_str()), flag));
+    }
     if let Some(level) = &global.log_level {
         let flag = format!("--log-level {level}");
         flags.push(("server.log_level".to_owned(), Value::from(level.as_str()), flag));
@@ -204,4 +215,9 @@ fn log_to_stderr(level: LogLevel) {
         .with_target(false);
     // A second call, as in tests, keeps the first subscriber.
     let _ = tracing_subscriber::registry().with(stderr.with_filter(filter)).try_init();
+}
+
+/// TLS for outgoing requests. A second call keeps the first choice.
+fn use_ring() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -63,11 +63,13 @@ fn split_address(address: &str) -> Result<(Option<&str>, Option<u16>), Failure> 
 
 pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure> {
     let inventory = inventory(context)?;
+    let model = context.settings.model(&context.layers)?.start_loading()?;
     let library = Arc::new(context.open_library()?);
     let store = context.open_store()?;
     let rooms = Rooms {
         library: library.clone(),
         discovery: Arc::new(context.settings.discovery.clone()),
+        catalog: Arc::new(context.catalog()?),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
     };
     let transport = context.settings.server.transport;
@@ -79,7 +81,6 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
             Transport::Http => kenning_mcp::Transport::StatelessHttp,
         },
     );
-    let model = context.settings.model(&context.layers)?;
     let cache = Context::vector_cache(store.as_ref());
     let _indexer = IndexerThread::start(library.clone(), cache, model)?;
     let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();

@@ -23,7 +23,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let library = std::sync::Arc::new(context.open_library()?);
     let cache = Context::vector_cache(store.as_ref());
     let mut indexer =
-        Indexer::new(library.clone(), cache, &context.settings.model(&context.layers)?)?;
+        Indexer::new(library.clone(), cache, context.settings.model(&context.layers)?.load()?);
     indexer.recall();
     let snapshot = library.snapshot();
     let Coverage { embedded, total } = snapshot.coverage();

@@ -23,6 +23,7 @@ pub struct Settings {
     pub index: Index,
     #[serde(with = "DiscoveryTable")]
     pub discovery: Discovery,
+    pub catalog: CatalogSettings,
     pub server: Server,
 }
 
@@ -59,6 +60,12 @@ struct DiscoveryTable {
     boost_recent_update_days: u32,
     boost_recent_update_factor: f64,
     boosts: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CatalogSettings {
+    pub path: PathBuf,
+    pub bundled: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -155,6 +162,11 @@ impl Settings {
             .map(|path| layers.resolve_path("index.model_path", path))
             .transpose()?;
         Ok(path.map_or(ModelSource::Bundled, ModelSource::Folder))
+    }
+
+    /// The user's own catalog, if there is one.
+    pub fn catalog_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Failure> {
+        named(&self.catalog.path).map(|path| layers.resolve_path("catalog.path", path)).transpose()
     }
 
     /// The knowledge bases to read.

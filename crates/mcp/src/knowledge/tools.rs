@@ -2,7 +2,7 @@
 
 use kenning_knowledge::Error;
 use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse};
-use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss};
+use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse};
 use kenning_knowledge::list::{ListRequest, ListResponse};
 use kenning_knowledge::retrieve::{RetrieveRequest, RetrieveResponse};
 use kenning_knowledge::search::{SearchRequest, SearchResponse};
@@ -25,10 +25,8 @@ pub fn tools() -> Vec<Tool> {
 fn discover_context() -> Tool {
     fn run(rooms: &Rooms, request: &DiscoverRequest) -> Result<DiscoverResponse, Error> {
         let found = rooms.library.snapshot().discover(request, &rooms.discovery)?;
-        if found.total_available == 0
-            && let Some(misses) = &rooms.misses
-        {
-            misses.record(&Miss { tool: "discover_context", query: &request.task_description });
+        if found.total_available == 0 {
+            rooms.note_miss("discover_context", &request.task_description);
         }
         Ok(found)
     }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Context;
-use crate::cli::Eval;
 use crate::failure::{Exit, Failure};
 
 #[derive(Deserialize)]
@@ -31,8 +30,7 @@ struct Judgement {
     score: f64,
 }
 
-pub(super) fn run(context: &Context, eval: &Eval) -> Result<Exit, Failure> {
-    let Eval::Retrieval { folder } = eval;
+pub(super) fn run(context: &Context, folder: &Path) -> Result<Exit, Failure> {
     let corpus: Vec<Entry> = lines(&folder.join("corpus.jsonl"))?;
     // Documents are told apart by number: ids of a set may be anything.
     let paths: HashMap<String, String> =

@@ -1,114 +1,26 @@
-//! The server as an MCP client sees it, over both transports and in both eras of the protocol.
+//! Everything the protocol offers, over both transports and in both eras.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use rmcp::model::{
-    ArgumentInfo, CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, JsonObject,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, Reference,
-    ResourceContents, ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams,
+    ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, JsonObject,
+    PaginatedRequestParams, ReadResourceRequestParams, Reference, ResourceContents,
+    ResourceUpdatedNotificationParam, ServerNotification, SubscribeRequestParams,
     SubscriptionFilter, UnsubscribeRequestParams, object,
 };
-use rmcp::service::{ClientLifecycleMode, NotificationContext, RoleClient, RunningService};
+use rmcp::service::{NotificationContext, RoleClient};
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, ServiceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
-fn handbook() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge")
-}
-
-fn kenning(root: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
-    command.arg("--root").arg(root).args(["--log-level", "error", "serve"]).args(words);
-    command.env("HOME", home()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    command.current_dir(root);
-    command
-}
-
-/// A home that all tests share, so that vectors are computed once.
-fn home() -> &'static Path {
-    static HOME: std::sync::OnceLock<TempDir> = std::sync::OnceLock::new();
-    HOME.get_or_init(|| TempDir::new().unwrap()).path()
-}
-
-type Client = RunningService<RoleClient, ()>;
-
-async fn stdio_client(root: &Path) -> Client {
-    let transport =
-        TokioChildProcess::new(tokio::process::Command::from(kenning(root, &[]))).unwrap();
-    ().serve(transport).await.unwrap()
-}
-
-/// The lifecycle of clients that know 2026-07-28.
-fn modern() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: None,
-    }
-}
-
-/// A server on a free port, which ends with this value.
-struct HttpServer {
-    child: Child,
-    url: String,
-}
-
-impl HttpServer {
-    fn start(root: &Path) -> Self {
-        let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let url = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
-        Self { child, url: url.unwrap() }
-    }
-
-    async fn client(&self) -> Client {
-        ().serve(StreamableHttpClientTransport::from_uri(self.url.as_str())).await.unwrap()
-    }
-
-    /// A bare HTTP request, as no client library would send it.
-    fn raw(&self, head: &str, body: &str) -> String {
-        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
-        let length = body.len();
-        write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-}
-
-impl Drop for HttpServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
-    let result =
-        client.call_tool(CallToolRequestParams::new(tool).with_arguments(object(arguments))).await;
-    let result = result.unwrap();
-    let structured = result.structured_content.clone().unwrap();
-    if result.is_error != Some(true) {
-        let text = &result.content[0].as_text().unwrap().text;
-        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), structured, "text and data agree");
-    }
-    structured
-}
+use crate::client::{Client, HttpServer, call, handbook, kenning, modern, stdio_client};
 
 /// What every connection must be able to do.
 async fn check_everything(client: &Client) {
     let tools = client.list_all_tools().await.unwrap();
-    assert_eq!(tools.len(), 5);
+    assert_eq!(tools.len(), 9);
 
     let got = call(
         client,
@@ -391,9 +303,17 @@ async fn the_examples_that_tools_show_work() {
                 answer = call(&client, tool.name, example.arguments.clone()).await;
             }
             let empty = |key: &str| answer[key].as_array().is_none_or(Vec::is_empty);
-            let useful = ["recommendations", "nodes", "knowledge_bases", "results", "upstream"]
-                .iter()
-                .any(|key| !empty(key));
+            let lists = [
+                "recommendations",
+                "nodes",
+                "knowledge_bases",
+                "results",
+                "upstream",
+                "comparison",
+                "capabilities",
+                "claims",
+            ];
+            let useful = answer["capability"].is_object() || lists.iter().any(|key| !empty(key));
             assert!(
                 useful && empty("not_found"),
                 "{}: {}: {answer}",

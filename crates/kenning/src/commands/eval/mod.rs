@@ -1,0 +1,15 @@
+//! How good it is, measured.
+
+mod retrieval;
+mod tools;
+
+use super::Context;
+use crate::cli;
+use crate::failure::{Exit, Failure};
+
+pub(super) fn run(context: &Context, eval: &cli::Eval) -> Result<Exit, Failure> {
+    match eval {
+        cli::Eval::Retrieval { folder } => retrieval::run(context, folder),
+        cli::Eval::Tools(tools) => tools::run(context, tools),
+    }
+}

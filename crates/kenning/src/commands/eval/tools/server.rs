@@ -1,0 +1,70 @@
+//! This very binary as an MCP server, with a store of its own that is thrown away.
+
+use rmcp::model::{CallToolRequestParams, Tool};
+use rmcp::service::{RoleClient, RunningService};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ServiceError, ServiceExt};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+pub(super) struct Server {
+    client: RunningService<RoleClient, ()>,
+    tools: Vec<Tool>,
+    _folder: TempDir,
+}
+
+/// What came of a call.
+pub(super) struct Answer {
+    pub(super) content: Value,
+    pub(super) is_error: bool,
+}
+
+impl Server {
+    pub(super) async fn start() -> Result<Self, Failure> {
+        let folder = TempDir::new()?;
+        let mut command = tokio::process::Command::new(std::env::current_exe()?);
+        command.args(["--log-level", "error", "serve", "--no-watch"]);
+        command.env("KENNING_INDEX_STORAGE_PATH", folder.path());
+        let transport = TokioChildProcess::new(command)?;
+        let client = ().serve(transport).await.map_err(|e| Failure::new(e.to_string()))?;
+        let tools = client.list_all_tools().await.map_err(|error| unanswered(&error))?;
+        Ok(Self { client, tools, _folder: folder })
+    }
+
+    pub(super) fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.tools.iter().any(|known| known.name == tool)
+    }
+
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Answer, Failure> {
+        let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        match self.client.call_tool(request).await {
+            Ok(result) => Ok(Answer {
+                content: result.structured_content.unwrap_or_default(),
+                is_error: result.is_error == Some(true),
+            }),
+            // Such as a tool that does not exist: the model's fault, not ours.
+            Err(ServiceError::McpError(error)) => {
+                Ok(Answer { content: Value::String(error.to_string()), is_error: true })
+            }
+            Err(error) => Err(unanswered(&error)),
+        }
+    }
+
+    pub(super) async fn stop(self) {
+        let _ = self.client.cancel().await;
+    }
+}
+
+fn unanswered(error: &ServiceError) -> Failure {
+    Failure::new(format!("the server under test does not answer: {error}"))
+}

@@ -1,0 +1,203 @@
+//! The catalog as a person uses it, and the evaluation of tools with a scripted model.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn kenning(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    let handbook = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
+    command.args(words).current_dir(handbook).env_remove("OPENAI_API_KEY");
+    command
+}
+
+fn run(words: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = kenning(words).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+#[test]
+fn lookup_answers_in_plain_words_and_in_json() {
+    let (code, out, _) = run(&["lookup", "claude", "mcp"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("claude-code: MCP Support  yes\n"), "{out}");
+    assert!(out.contains("setup") && out.contains("claude mcp add"), "{out}");
+    let (_, out, _) = run(&["--json", "lookup", "claude", "take back what it changed"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["capability"]["name"], "Checkpoints", "{out}");
+    assert!(answer["capability"]["matchConfidence"].as_f64().unwrap() >= 0.7, "{out}");
+}
+
+#[test]
+fn what_is_not_known_is_exit_1_with_the_way_out() {
+    let (code, _, err) = run(&["lookup", "emacs", "mcp"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("no agent `emacs`") && err.contains("hint: there is"), "{err}");
+    let (code, _, err) = run(&["lookup", "zed", "keyboard backlight"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("No capability like \"keyboard backlight\" is known"), "{err}");
+    let (code, _, err) = run(&["capabilities"]);
+    assert_eq!(code, 2, "a filter is needed: {err}");
+    let (code, _, err) = run(&["--catalog", "nowhere", "lookup", "zed", "mcp"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("nowhere"), "{err}");
+}
+
+#[test]
+fn compare_is_a_table() {
+    let (code, out, _) = run(&["compare", "mcp", "claude", "aider"]);
+    assert_eq!(code, 0);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "MCP Support");
+    assert!(lines[1].starts_with("claude-code  yes "), "{out}");
+    assert_eq!(lines[2], "aider        no");
+    let (_, out, _) = run(&["capabilities", "--agent", "zed", "--category", "security"]);
+    assert_eq!(out.lines().count(), 3, "{out}");
+    let (_, out, _) = run(&["sources", "--agent", "gemini", "--capability", "hooks"]);
+    assert!(out.starts_with("gemini-cli: Hooks\n  https://"), "{out}");
+}
+
+#[test]
+fn a_folder_of_ones_own_is_checked() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("bot")).unwrap();
+    std::fs::write(folder.path().join("bot/capabilities.json"), r#"{"agent": "bot"}"#).unwrap();
+    let path = folder.path().display().to_string();
+    let (code, out, err) = run(&["--catalog", &path, "catalog", "check"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("bot/capabilities.json") && out.contains("vendor"), "{out}{err}");
+}
+
+#[test]
+fn without_a_model_resolution_and_cost_are_measured_and_it_says_so() {
+    let (code, out, err) = run(&["eval", "tools", "--offline"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("invocation accuracy was not measured"), "{out}");
+    let (_, out, _) = run(&["--json", "eval", "tools", "--offline"]);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report.get("invocationAccuracy"), None);
+    assert!(report["resolutionAccuracy"].as_f64().unwrap() >= 0.95, "{out}");
+    assert_eq!(report["tokenCosts"].as_array().unwrap().len(), 5);
+    assert!(report["tokenShare"].as_f64().unwrap() < 0.25, "{}", report["tokenCosts"]);
+    let (code, _, err) = run(&["eval", "tools"]);
+    assert_eq!(code, 2, "{err}");
+}
+
+#[test]
+fn a_scripted_model_is_scored() {
+    let endpoint = Scripted::start();
+    let url = endpoint.url();
+    let words = ["--json", "eval", "tools", "-n", "8", "--model", "scripted", "--endpoint", &url];
+    let (code, out, err) = run(&words);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let share = |key: &str| report[key].as_f64().unwrap();
+    // Of eight, the model talks instead of calling once, calls the wrong tool once, and once
+    // gives an agent that does not exist.
+    assert!((share("invocationAccuracy") - 6.0 / 8.0).abs() < 1e-9, "{out}");
+    assert!((share("argumentAccuracy") - 5.0 / 8.0).abs() < 1e-9, "{out}");
+    assert!((share("retryRate") - 2.0 / 8.0).abs() < 1e-9, "{out}");
+}
+
+#[test]
+fn a_model_that_cannot_be_reached_is_an_error_with_a_hint() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{closed}/v1/");
+    let (code, _, err) = run(&["eval", "tools", "-n", "1", "--model", "m", "--endpoint", &url]);
+    assert_eq!(code, 1);
+    assert!(err.contains("m does not answer") && err.contains("hint:"), "{err}");
+    let (code, _, err) = run(&["eval", "tools", "--model", "m", "--endpoint", "not a url"]);
+    assert_eq!(code, 2, "{err}");
+}
+
+/// An OpenAI-compatible endpoint that knows the right answers, and gets three of them wrong.
+struct Scripted {
+    listener: TcpListener,
+}
+
+impl Scripted {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let accepting = listener.try_clone().unwrap();
+        std::thread::spawn(move || {
+            for stream in accepting.incoming() {
+                let Ok(stream) = stream else { return };
+                std::thread::spawn(|| answer_all(stream));
+            }
+        });
+        Self { listener }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/v1/", self.listener.local_addr().unwrap())
+    }
+}
+
+fn answer_all(mut stream: TcpStream) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while let Some(body) = read_request(&mut reader) {
+        let answer = choose(&body).to_string();
+        let length = answer.len();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json";
+        if write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n{answer}").is_err() {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim().to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+fn choose(request: &Value) -> Value {
+    assert!(request["tools"].as_array().unwrap().len() >= 9, "all tools are on the table");
+    let asked = request["messages"][0]["content"].as_str().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/eval/prompts.json");
+    let prompts: Value = serde_json::from_slice(&std::fs::read(data).unwrap()).unwrap();
+    let prompts = prompts["prompts"].as_array().unwrap();
+    let at = prompts.iter().position(|prompt| prompt["input"] == asked).unwrap();
+    let (mut tool, mut arguments) =
+        (prompts[at]["expectedTool"].clone(), prompts[at]["expectedArgs"].clone());
+    match at {
+        0 => return message(&json!({"role": "assistant", "content": "Yes, it does."})),
+        1 => (tool, arguments) = (json!("list_capabilities"), json!({"agent": "codex"})),
+        2 => arguments["agent"] = json!("emacs"),
+        // Other words for the same are right, too.
+        3 => arguments = json!({"agent": "Cursor", "capability": "checkpoint"}),
+        _ => {}
+    }
+    let function = json!({"name": tool, "arguments": arguments.to_string()});
+    let call = json!({"id": "1", "type": "function", "function": function});
+    message(&json!({"role": "assistant", "content": null, "tool_calls": [call]}))
+}
+
+fn message(message: &Value) -> Value {
+    json!({
+        "id": "1", "object": "chat.completion", "created": 0, "model": "scripted",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    })
+}

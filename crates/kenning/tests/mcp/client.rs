@@ -1,0 +1,101 @@
+//! The binary and a client that speaks to it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rmcp::ServiceExt;
+use rmcp::model::{CallToolRequestParams, ProtocolVersion, object};
+use rmcp::service::{ClientLifecycleMode, RoleClient, RunningService};
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub(crate) fn handbook() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge")
+}
+
+pub(crate) fn kenning(root: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    command.arg("--root").arg(root).args(["--log-level", "error", "serve"]).args(words);
+    command.env("HOME", home()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    command.current_dir(root);
+    command
+}
+
+/// A home that all tests share, so that vectors are computed once.
+fn home() -> &'static Path {
+    static HOME: std::sync::OnceLock<TempDir> = std::sync::OnceLock::new();
+    HOME.get_or_init(|| TempDir::new().unwrap()).path()
+}
+
+pub(crate) type Client = RunningService<RoleClient, ()>;
+
+pub(crate) async fn stdio_client(root: &Path) -> Client {
+    let transport =
+        TokioChildProcess::new(tokio::process::Command::from(kenning(root, &[]))).unwrap();
+    ().serve(transport).await.unwrap()
+}
+
+/// The lifecycle of clients that know 2026-07-28.
+pub(crate) fn modern() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: None,
+    }
+}
+
+/// A server on a free port, which ends with this value.
+pub(crate) struct HttpServer {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+}
+
+impl HttpServer {
+    pub(crate) fn start(root: &Path) -> Self {
+        // The client wants to know whose cryptography it would use for TLS.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
+        Self { child, url: url.unwrap() }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        ().serve(StreamableHttpClientTransport::from_uri(self.url.as_str())).await.unwrap()
+    }
+
+    /// A bare HTTP request, as no client library would send it.
+    pub(crate) fn raw(&self, head: &str, body: &str) -> String {
+        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
+    let result =
+        client.call_tool(CallToolRequestParams::new(tool).with_arguments(object(arguments))).await;
+    let result = result.unwrap();
+    let structured = result.structured_content.clone().unwrap();
+    if result.is_error != Some(true) {
+        let text = &result.content[0].as_text().unwrap().text;
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), structured, "text and data agree");
+    }
+    structured
+}

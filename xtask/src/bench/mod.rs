@@ -1,0 +1,171 @@
+//! Measures, and writes down what was measured, and on what.
+
+mod corpus;
+mod ours;
+mod peer;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::outside;
+use crate::run::{cargo, cargo_command, read, root};
+
+/// What one system took for the same work.
+#[derive(Debug, Deserialize)]
+struct Measured {
+    index_s: f64,
+    query_p50_ms: f64,
+    memory_mb: f64,
+    edit_s: f64,
+    /// From the start of the process to the first answer, on an index that exists.
+    #[serde(default)]
+    first_answer_s: f64,
+}
+
+/// What 100,000 nodes take, from the benchmark of that name.
+#[derive(Debug, Deserialize)]
+struct Scale {
+    nodes: usize,
+    read_s: f64,
+    embed_p50_ms: f64,
+    embed_p95_ms: f64,
+    discover_p50_ms: f64,
+    discover_p95_ms: f64,
+    memory_mb: usize,
+}
+
+pub(crate) fn run() -> Result<()> {
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    let python = outside::python()?;
+    let folder = Folder::new()?;
+    let corpus = corpus::gather(folder.path())?;
+    let mut systems = vec![("Kenning", ours::measure(&corpus, folder.path())?)];
+    for (name, form) in [("Python, 8-bit", "onnx"), ("Python, torch", "torch")] {
+        systems.push((name, peer::measure(&python, form, &corpus, folder.path())?));
+    }
+    let scale: Scale = serde_json::from_str(last_line(&bench("kenning-knowledge", "scale")?))?;
+    let text = format!(
+        "# Benchmarks\n\n\
+         Measured by `cargo xtask bench`, which writes this page. Times on a shared machine are \
+         noisy: what counts is how two columns of one run compare.\n\n\
+         Machine: {}.\n\n\
+         ## Beside the usual stack\n\n{}\n\
+         ## {} nodes\n\n{}\n\
+         ## Single steps\n\n\
+         2,000 files with 16,000 sections ([the benchmark](../crates/knowledge/benches/index.rs)): \
+         `open` reads and indexes all of them by keyword from nothing, `sync_nothing` finds that \
+         nothing changed, `sync_one_edit` takes in one edited file, `search_keyword` answers one \
+         query.\n\n{}\n\
+         The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}",
+        machine(),
+        beside(&corpus, &systems),
+        scale.nodes,
+        at_scale(&scale),
+        table_of(&bench("kenning-knowledge", "index")?),
+        table_of(&bench("kenning-embed", "embed")?),
+    );
+    fs::write(root().join("docs/benchmarks.md"), text)?;
+    Ok(())
+}
+
+fn beside(corpus: &corpus::Corpus, systems: &[(&str, Measured)]) -> String {
+    let (_, ours) = &systems[0];
+    let row = |what: &str, unit: &str, of: fn(&Measured) -> f64| {
+        let mut row = format!("| {what} | {:.3} {unit} |", of(ours));
+        for (_, peer) in &systems[1..] {
+            row += &format!(" {:.3} {unit} ({:.1}×) |", of(peer), of(peer) / of(ours));
+        }
+        row + "\n"
+    };
+    let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
+    format!(
+        "{} files of Markdown, the READMEs of the crates that this workspace is built from, and \
+         {} of their headings as queries. The Python stack ([the program](../xtask/peers/reference.py)) \
+         is MiniLM, FAISS and BM25 with reciprocal rank fusion, called in its own process; Kenning is \
+         called as an MCP server over stdio, and its times include that. In brackets: how many \
+         times as much as Kenning.\n\n\
+         | | {} |\n|---|{}\n{}{}{}{}{}",
+        corpus.files,
+        corpus.queries.len(),
+        names.join(" | "),
+        "---|".repeat(names.len()),
+        row("index from nothing", "s", |m| m.index_s),
+        row("hybrid query, median", "ms", |m| m.query_p50_ms),
+        row("start to first answer, index exists", "s", |m| m.first_answer_s),
+        row("one section edited, until found", "s", |m| m.edit_s),
+        row("memory when idle", "MB", |m| m.memory_mb),
+    )
+}
+
+fn at_scale(scale: &Scale) -> String {
+    format!(
+        "[The benchmark](../crates/knowledge/benches/scale.rs) gives every node a random vector: \
+         the times are those of real ones.\n\n\
+         | | |\n|---|---|\n\
+         | read and index by keyword | {:.1} s |\n\
+         | embed a task, median / 95th percentile | {:.1} / {:.1} ms |\n\
+         | `discover_context` for it, which includes that | {:.1} / {:.1} ms |\n\
+         | the same as a multiple | {:.2} / {:.2} |\n\
+         | memory | {} MB |\n",
+        scale.read_s,
+        scale.embed_p50_ms,
+        scale.embed_p95_ms,
+        scale.discover_p50_ms,
+        scale.discover_p95_ms,
+        scale.discover_p50_ms / scale.embed_p50_ms,
+        scale.discover_p95_ms / scale.embed_p95_ms,
+        scale.memory_mb,
+    )
+}
+
+fn bench(package: &str, name: &str) -> Result<String> {
+    read(&mut cargo_command(&["bench", "--package", package, "--bench", name]))
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default()
+}
+
+fn table_of(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().skip_while(|line| !line.contains("fastest")).collect();
+    format!("```text\n{}\n```\n", lines.join("\n").trim_end())
+}
+
+fn machine() -> String {
+    let of = |path: &str, key: &str| {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+        line.split(':').nth(1).unwrap_or("unknown").trim().to_owned()
+    };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let processor = of("/proc/cpuinfo", "model name");
+    let memory = of("/proc/meminfo", "MemTotal");
+    format!("{cores} cores of {processor}, {memory} of memory, {}", std::env::consts::OS)
+}
+
+/// A folder below `target` that is empty at the start and gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self> {
+        let folder = root().join("target/bench");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder).context("no room for the benchmark")?;
+        Ok(Self(folder))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
