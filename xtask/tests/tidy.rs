@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     (
         "kenning",
         &["kenning-catalog", "kenning-embed", "kenning-mcp", "kenning-knowledge", "kenning-store"],
@@ -18,16 +18,19 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("kenning-mcp", &["kenning-catalog", "kenning-knowledge"]),
     ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
     ("kenning-registry", &[]),
+    ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
     ("xtask", &[]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 3] = ["kenning-catalog", "kenning-knowledge", "kenning-registry"];
-const NOT_IN_ROOMS: [&str; 6] = ["rmcp", "axum", "hyper", "tokio", "clap", "sqlx"];
+const ROOMS: [&str; 4] =
+    ["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
+const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]
 fn arrows_between_crates_are_declared() {
