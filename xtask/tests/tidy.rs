@@ -13,9 +13,16 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const ARROWS: [(&str, &[&str]); 11] = [
     (
         "kenning",
-        &["kenning-catalog", "kenning-embed", "kenning-mcp", "kenning-knowledge", "kenning-store"],
+        &[
+            "kenning-catalog",
+            "kenning-embed",
+            "kenning-knowledge",
+            "kenning-mcp",
+            "kenning-registry",
+            "kenning-store",
+        ],
     ),
-    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge"]),
+    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
     ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-wrap", &["kenning-gaps"]),
