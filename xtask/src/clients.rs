@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use crate::outside::Parts;
 use crate::run::{read, root};
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 13] = [
     "discover_context",
     "retrieve_knowledge",
     "list_knowledge_bases",
@@ -15,6 +15,10 @@ const TOOLS: [&str; 9] = [
     "compare_capability",
     "list_capabilities",
     "get_sources",
+    "register_agent_capabilities",
+    "get_agent_capabilities",
+    "list_all_capabilities",
+    "deactivate_capability",
 ];
 
 pub(crate) fn check(parts: &Parts) -> Result<()> {

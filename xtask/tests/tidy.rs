@@ -10,22 +10,34 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     (
         "kenning",
-        &["kenning-catalog", "kenning-embed", "kenning-mcp", "kenning-knowledge", "kenning-store"],
+        &[
+            "kenning-catalog",
+            "kenning-embed",
+            "kenning-knowledge",
+            "kenning-mcp",
+            "kenning-registry",
+            "kenning-store",
+        ],
     ),
-    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge"]),
-    ("kenning-store", &["kenning-knowledge"]),
+    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
+    ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
+    ("kenning-registry", &[]),
+    ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
+    ("kenning-testkit", &[]),
     ("xtask", &[]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 2] = ["kenning-catalog", "kenning-knowledge"];
-const NOT_IN_ROOMS: [&str; 6] = ["rmcp", "axum", "hyper", "tokio", "clap", "sqlx"];
+const ROOMS: [&str; 4] =
+    ["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
+const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]
 fn arrows_between_crates_are_declared() {

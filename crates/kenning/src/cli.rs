@@ -34,6 +34,9 @@ pub struct Global {
     /// A folder with model.onnx and tokenizer.json, instead of the built-in model
     #[arg(long, global = true, value_name = "FOLDER")]
     pub model_path: Option<String>,
+    /// A PostgreSQL database that a team shares, instead of this user's own file
+    #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
+    pub store: Option<String>,
     /// A folder with a catalog of your own agents, besides the built-in one
     #[arg(long, global = true, value_name = "FOLDER")]
     pub catalog: Option<String>,
@@ -71,6 +74,12 @@ pub enum Command {
     /// Look after the catalog of coding agents
     #[command(subcommand)]
     Catalog(Catalog),
+    /// Look after the team's agents
+    #[command(subcommand)]
+    Agents(Agents),
+    /// Look after the skills that the team's agents have
+    #[command(subcommand)]
+    Skills(Skills),
     /// Move computed vectors between machines
     #[command(subcommand)]
     Cache(Cache),
@@ -218,6 +227,66 @@ pub struct Sources {
     /// For this capability
     #[arg(long, value_name = "NAME")]
     pub capability: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Agents {
+    /// Add an agent
+    Add {
+        name: String,
+        /// The next free one unless given
+        #[arg(long, value_name = "N")]
+        id: Option<i64>,
+    },
+    /// List the agents
+    List,
+    /// Give an agent another name
+    Rename { agent: String, name: String },
+    /// Remove an agent and all of its skills
+    Remove { agent: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Skills {
+    /// Register a skill, or a new version of it
+    Register {
+        /// The agent, by its id or name
+        #[arg(long)]
+        agent: String,
+        skill: String,
+        /// A semantic version, such as 1.2.0
+        version: String,
+        /// More about it, as a JSON object
+        #[arg(long, value_name = "JSON")]
+        metadata: Option<String>,
+    },
+    /// List skills: those of one agent, or of all
+    List {
+        #[arg(long)]
+        agent: Option<String>,
+        /// Those that answer a question, best first
+        #[arg(long)]
+        query: Option<String>,
+        /// With those that are inactive
+        #[arg(long)]
+        all: bool,
+    },
+    /// Mark a skill as inactive
+    Deactivate {
+        #[arg(long)]
+        agent: String,
+        skill: String,
+    },
+    /// Register what is found in SKILL.md folders, and deactivate what is gone
+    Sync {
+        #[arg(long)]
+        agent: String,
+        /// Where to look [default: the usual places of coding agents]
+        folders: Vec<PathBuf>,
+        /// Only say what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

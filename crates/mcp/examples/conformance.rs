@@ -41,6 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             library,
             discovery: Arc::new(discovery()),
             catalog: Arc::new(kenning_catalog::Catalog::bundled()),
+            registry: None,
             misses: None,
         },
         Transport::StatelessHttp,

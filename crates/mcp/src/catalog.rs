@@ -92,6 +92,7 @@ fn get_sources() -> Tool {
 
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
-        Self { error: error.code(), message: error.to_string(), hint: Some(error.hint()) }
+        let (message, hint) = (error.to_string(), Some(error.hint()));
+        Self { error: error.code(), message, hint, ..Self::default() }
     }
 }

@@ -9,6 +9,7 @@ use kenning_knowledge::count_tokens;
 use crate::catalog;
 use crate::knowledge;
 use crate::prompt::Prompt;
+use crate::registry;
 use crate::resource::ResourceFamily;
 use crate::tool::{Effect, Tool};
 
@@ -17,15 +18,17 @@ use crate::tool::{Effect, Tool};
 pub enum Toolset {
     Knowledge,
     Catalog,
+    Registry,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 2] = [Self::Knowledge, Self::Catalog];
+    pub const ALL: [Self; 3] = [Self::Knowledge, Self::Catalog, Self::Registry];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Knowledge => "knowledge",
             Self::Catalog => "catalog",
+            Self::Registry => "registry",
         }
     }
 
@@ -69,7 +72,7 @@ impl Inventory {
     /// All there is.
     pub fn full() -> Self {
         Self {
-            tools: [knowledge::tools(), catalog::tools()].concat(),
+            tools: [knowledge::tools(), catalog::tools(), registry::tools()].concat(),
             resources: vec![Arc::new(knowledge::KnowledgeResources)],
             prompts: knowledge::prompts(),
         }

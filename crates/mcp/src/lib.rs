@@ -1,7 +1,7 @@
 //! Kenning over the Model Context Protocol.
 //!
 //! The [`Inventory`] is the one place where a tool, a resource family or a prompt is registered
-//! ([`knowledge`] and [`catalog`] hold those of their rooms). A [`Server`] answers a client from an
+//! ([`knowledge`], [`catalog`] and [`registry`] hold those of their rooms). A [`Server`] answers a client from an
 //! inventory and the [`Rooms`] behind it; [`stdio`] and [`http`] carry it.
 //!
 //! This crate translates. What the answers say is decided in the rooms.
@@ -12,6 +12,7 @@ pub mod http;
 pub mod inventory;
 pub mod knowledge;
 pub mod prompt;
+pub mod registry;
 pub mod resource;
 pub mod rooms;
 mod schema;

@@ -6,6 +6,7 @@ use chrono::{NaiveDate, Utc};
 use kenning_catalog::Catalog;
 use kenning_knowledge::Library;
 use kenning_knowledge::discover::{Discovery, Miss, MissLog};
+use kenning_registry::Registry;
 
 /// The rooms of the house that are open to clients.
 #[derive(Clone)]
@@ -13,11 +14,21 @@ pub struct Rooms {
     pub library: Arc<Library>,
     pub discovery: Arc<Discovery>,
     pub catalog: Arc<Catalog>,
+    /// `None` without a place to remember it.
+    pub registry: Option<Registry>,
     /// Where questions that found nothing are noted, if there is a place for it.
     pub misses: Option<Arc<dyn MissLog>>,
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("there is no store to keep a registry in")]
+struct NoStore;
+
 impl Rooms {
+    pub(crate) fn registry(&self) -> Result<&Registry, kenning_registry::Error> {
+        self.registry.as_ref().ok_or_else(|| kenning_registry::Error::database(NoStore))
+    }
+
     pub(crate) fn note_miss(&self, tool: &'static str, query: &str) {
         if let Some(misses) = &self.misses {
             misses.record(&Miss { tool, query });

@@ -185,8 +185,8 @@ impl ServerHandler for Server {
         match self.gate.run((tool.run)(call)).await {
             Ok(outcome) => outcome.map(CallToolResponse::from),
             Err(refused) => {
-                let error =
-                    ToolError { error: "UNAVAILABLE", message: refused.to_string(), hint: None };
+                let message = refused.to_string();
+                let error = ToolError { error: "UNAVAILABLE", message, ..ToolError::default() };
                 Ok(error.into_result().into())
             }
         }

@@ -49,10 +49,16 @@ pub struct Example {
 }
 
 /// Why a tool could not do what was asked, for the caller to read.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ToolError {
+    /// `false` where the tool's contract has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
     pub error: &'static str,
     pub message: String,
+    /// What the error is about, where the tool's contract has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -154,13 +160,14 @@ fn parse<Request: DeserializeOwned>(arguments: JsonObject) -> Result<Request, To
             error: "INVALID_ARGUMENT",
             message: if path == "." { problem.to_string() } else { format!("{path}: {problem}") },
             hint: Some("see the tool's input schema".to_owned()),
+            ..ToolError::default()
         }
     })
 }
 
 impl ToolError {
     pub fn internal(error: &dyn std::error::Error) -> Self {
-        Self { error: "INTERNAL", message: error.to_string(), hint: None }
+        Self { error: "INTERNAL", message: error.to_string(), ..Self::default() }
     }
 
     /// Text for the model, the same as data for programs.
@@ -177,7 +184,8 @@ impl ToolError {
 
 impl From<kenning_knowledge::Error> for ToolError {
     fn from(error: kenning_knowledge::Error) -> Self {
-        Self { error: error.code(), message: error.to_string(), hint: Some(error.hint()) }
+        let (message, hint) = (error.to_string(), Some(error.hint()));
+        Self { error: error.code(), message, hint, ..Self::default() }
     }
 }
 

@@ -4,17 +4,30 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use kenning_knowledge::semantic::{CacheError, Embedded, TextKey, VectorCache};
-use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
+use crate::engine::{Engine, Work, on};
 use crate::{Store, StoreError};
 
-/// Rows asked for in one statement.
+/// Texts asked for in one statement.
 const BATCH: usize = 500;
+/// Rows moved in one go.
+const PAGE: i64 = 500;
 
 /// How many entries an export or import moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transferred {
     pub entries: u64,
+}
+
+/// A row as it is kept.
+#[derive(Debug, sqlx::FromRow)]
+struct Entry {
+    model: String,
+    text_key: Vec<u8>,
+    windows: Vec<u8>,
+    vectors: Vec<u8>,
 }
 
 impl VectorCache for Store {
@@ -23,11 +36,11 @@ impl VectorCache for Store {
         model: &str,
         keys: &[TextKey],
     ) -> Result<HashMap<TextKey, Embedded>, CacheError> {
-        self.runtime.block_on(self.load_rows(model, keys)).map_err(CacheError::new)
+        self.runtime().block_on(self.load_rows(model, keys)).map_err(CacheError::new)
     }
 
     fn save(&self, model: &str, entries: &[(TextKey, &Embedded)]) -> Result<(), CacheError> {
-        self.runtime.block_on(self.save_rows(model, entries)).map_err(CacheError::new)
+        self.runtime().block_on(self.save_rows(model, entries)).map_err(CacheError::new)
     }
 }
 
@@ -39,24 +52,23 @@ impl Store {
     ) -> Result<HashMap<TextKey, Embedded>, StoreError> {
         let mut found = HashMap::with_capacity(keys.len());
         for batch in keys.chunks(BATCH) {
-            let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
-                "SELECT text_key, windows, vectors FROM embeddings WHERE model = ",
-            );
-            query.push_bind(model).push(" AND text_key IN (");
-            let mut list = query.separated(", ");
-            for key in batch {
-                list.push_bind(key.as_bytes().to_vec());
-            }
-            query.push(")");
-            for row in query.build().fetch_all(&self.pool).await? {
-                let key: Vec<u8> = row.try_get(0)?;
-                let (windows, vectors): (Vec<u8>, Vec<u8>) = (row.try_get(1)?, row.try_get(2)?);
-                // A row that was damaged is computed anew.
-                let embedded = Embedded::from_bytes(&windows, &vectors);
-                if let (Some(key), Some(embedded)) = (TextKey::from_bytes(&key), embedded) {
-                    found.insert(key, embedded);
+            let rows: Vec<Entry> = on!(&self.pool, |pool| {
+                let mut query = QueryBuilder::new(
+                    "SELECT model, text_key, windows, vectors FROM embeddings WHERE model = ",
+                );
+                query.push_bind(model).push(" AND text_key IN (");
+                let mut list = query.separated(", ");
+                for key in batch {
+                    list.push_bind(key.as_bytes().to_vec());
                 }
-            }
+                query.push(")");
+                query.build_query_as().fetch_all(pool).await?
+            });
+            // A row that was damaged is computed anew.
+            found.extend(rows.iter().filter_map(|row| {
+                let embedded = Embedded::from_bytes(&row.windows, &row.vectors)?;
+                Some((TextKey::from_bytes(&row.text_key)?, embedded))
+            }));
         }
         Ok(found)
     }
@@ -66,36 +78,58 @@ impl Store {
         model: &str,
         entries: &[(TextKey, &Embedded)],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+        // In one order for all writers, so that none waits for another that waits for it.
+        let mut entries = entries.to_vec();
+        entries.sort_unstable_by_key(|(key, _)| *key.as_bytes());
+        let mut work = self.pool.write().await?;
         for (key, embedded) in entries {
             let (windows, vectors) = embedded.to_bytes();
-            sqlx::query("INSERT OR REPLACE INTO embeddings (model, text_key, windows, vectors) VALUES (?, ?, ?, ?)")
+            on!(&mut work, |work| {
+                sqlx::query(
+                    "INSERT INTO embeddings (model, text_key, windows, vectors) \
+                     VALUES ($1, $2, $3, $4) ON CONFLICT (model, text_key) \
+                     DO UPDATE SET windows = excluded.windows, vectors = excluded.vectors",
+                )
                 .bind(model)
                 .bind(key.as_bytes().to_vec())
                 .bind(windows)
                 .bind(vectors)
-                .execute(&mut *transaction)
+                .execute(&mut **work)
                 .await?;
+            });
         }
-        transaction.commit().await?;
-        Ok(())
+        Ok(work.commit().await?)
     }
 
     /// How many texts have vectors of this model.
     pub fn embedding_count(&self, model: &str) -> Result<u64, StoreError> {
-        let count = sqlx::query("SELECT count(*) FROM embeddings WHERE model = ?").bind(model);
-        let row = self.runtime.block_on(count.fetch_one(&self.pool))?;
-        Ok(row.try_get::<i64, _>(0)?.unsigned_abs())
+        let count: i64 = self.runtime().block_on(async {
+            let count = "SELECT count(*) FROM embeddings WHERE model = $1";
+            on!(&self.pool, |pool| sqlx::query_scalar(count).bind(model).fetch_one(pool).await)
+        })?;
+        Ok(count.unsigned_abs())
     }
 
-    /// Writes all embeddings to a new file that another machine can import.
+    /// Writes all embeddings to a new file that another machine can import. It is an `SQLite`
+    /// file, whatever the store is.
     pub fn export_embeddings(&self, to: &Path) -> Result<Transferred, StoreError> {
-        self.runtime.block_on(async {
-            let mut connection = self.pool.acquire().await?;
-            attach(&mut connection, to).await?;
-            let copied = copy_out(&mut connection).await;
-            detach(&mut connection).await?;
-            Ok(Transferred { entries: copied? })
+        self.runtime().block_on(async {
+            let mut file = open_file(to, FileUse::Create).await?;
+            sqlx::query(FILE_TABLE).execute(&mut file).await?;
+            let mut from = self.pool.read().await?;
+            let mut entries = 0;
+            let mut last = (String::new(), Vec::new());
+            loop {
+                let batch = next_of_store(&mut from, &last).await?;
+                let Some(end) = batch.last() else { break };
+                last = (end.model.clone(), end.text_key.clone());
+                entries += batch.len() as u64;
+                let mut to = Engine::Sqlite(file.begin().await?);
+                insert_missing(&mut to, batch).await?;
+                to.commit().await?;
+            }
+            file.close().await?;
+            Ok(Transferred { entries })
         })
     }
 
@@ -106,47 +140,88 @@ impl Store {
             path: from.to_path_buf(),
             reason: source.to_string(),
         };
-        self.runtime.block_on(async {
-            let mut connection = self.pool.acquire().await?;
-            attach(&mut connection, from).await.map_err(refused)?;
-            let copied = copy_in(&mut connection).await;
-            detach(&mut connection).await?;
-            Ok(Transferred { entries: copied.map_err(refused)? })
+        self.runtime().block_on(async {
+            let mut file = open_file(from, FileUse::Read).await.map_err(refused)?;
+            let mut to = self.pool.write().await?;
+            let mut entries = 0;
+            let mut last = (String::new(), Vec::new());
+            loop {
+                let batch = next_of_file(&mut file, &last).await.map_err(refused)?;
+                let Some(end) = batch.last() else { break };
+                last = (end.model.clone(), end.text_key.clone());
+                entries += insert_missing(&mut to, batch).await?;
+            }
+            to.commit().await?;
+            Ok(Transferred { entries })
         })
     }
 }
 
-async fn attach(connection: &mut SqliteConnection, path: &Path) -> Result<(), sqlx::Error> {
-    let path = path.to_string_lossy().into_owned();
-    sqlx::query("ATTACH ? AS other").bind(path).execute(connection).await?;
-    Ok(())
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileUse {
+    Create,
+    Read,
 }
 
-async fn detach(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("DETACH other").execute(connection).await?;
-    Ok(())
+const FILE_TABLE: &str = "CREATE TABLE embeddings (model TEXT NOT NULL, text_key BLOB NOT NULL, \
+                          windows BLOB NOT NULL, vectors BLOB NOT NULL, \
+                          PRIMARY KEY (model, text_key)) STRICT";
+
+async fn open_file(path: &Path, for_use: FileUse) -> Result<SqliteConnection, sqlx::Error> {
+    let options = SqliteConnectOptions::new().filename(path);
+    let options = match for_use {
+        FileUse::Create => options.create_if_missing(true),
+        FileUse::Read => options.read_only(true),
+    };
+    SqliteConnection::connect_with(&options).await
 }
 
-async fn copy_out(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
-    sqlx::query(
-        "CREATE TABLE other.embeddings (model TEXT NOT NULL, text_key BLOB NOT NULL, \
-         windows BLOB NOT NULL, vectors BLOB NOT NULL, PRIMARY KEY (model, text_key)) STRICT",
-    )
-    .execute(&mut *connection)
-    .await?;
-    let copied = sqlx::query(
-        "INSERT INTO other.embeddings SELECT model, text_key, windows, vectors FROM main.embeddings",
-    );
-    Ok(copied.execute(connection).await?.rows_affected())
+async fn next_of_store(
+    from: &mut Work<'_>,
+    after: &(String, Vec<u8>),
+) -> Result<Vec<Entry>, sqlx::Error> {
+    on!(from, |from| {
+        let next = sqlx::query_as(
+            "SELECT model, text_key, windows, vectors FROM embeddings \
+             WHERE (model, text_key) > ($1, $2) ORDER BY model, text_key LIMIT $3",
+        );
+        let next = next.bind(after.0.as_str()).bind(after.1.as_slice()).bind(PAGE);
+        next.fetch_all(&mut **from).await
+    })
 }
 
 /// Only rows whose lengths agree with each other are taken.
-async fn copy_in(connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
-    let copied = sqlx::query(
-        "INSERT OR IGNORE INTO main.embeddings (model, text_key, windows, vectors) \
-         SELECT model, text_key, windows, vectors FROM other.embeddings \
-         WHERE length(text_key) = 16 AND length(windows) > 0 AND length(windows) % 8 = 0 \
-         AND length(vectors) = length(windows) / 8 * 384 * 4",
+async fn next_of_file(
+    file: &mut SqliteConnection,
+    after: &(String, Vec<u8>),
+) -> Result<Vec<Entry>, sqlx::Error> {
+    let next = sqlx::query_as(
+        "SELECT model, text_key, windows, vectors FROM embeddings \
+         WHERE (model, text_key) > ($1, $2) \
+         AND length(text_key) = 16 AND length(windows) > 0 AND length(windows) % 8 = 0 \
+         AND length(vectors) = length(windows) / 8 * 384 * 4 \
+         ORDER BY model, text_key LIMIT $3",
     );
-    Ok(copied.execute(connection).await?.rows_affected())
+    let next = next.bind(after.0.as_str()).bind(after.1.as_slice()).bind(PAGE);
+    next.fetch_all(file).await
+}
+
+async fn insert_missing(to: &mut Work<'_>, batch: Vec<Entry>) -> Result<u64, sqlx::Error> {
+    let mut inserted = 0;
+    for Entry { model, text_key, windows, vectors } in batch {
+        inserted += on!(to, |to| {
+            sqlx::query(
+                "INSERT INTO embeddings (model, text_key, windows, vectors) \
+                 VALUES ($1, $2, $3, $4) ON CONFLICT (model, text_key) DO NOTHING",
+            )
+            .bind(model)
+            .bind(text_key)
+            .bind(windows)
+            .bind(vectors)
+            .execute(&mut **to)
+            .await?
+            .rows_affected()
+        });
+    }
+    Ok(inserted)
 }

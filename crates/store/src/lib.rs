@@ -1,42 +1,51 @@
-//! What Kenning remembers, in one `SQLite` file.
+//! What Kenning remembers: in one `SQLite` file, or in a `PostgreSQL` database that a team shares.
 //!
-//! The rooms say what they need to remember as traits; this crate implements them. It has an async
-//! runtime of its own, so that the rooms need none.
+//! The rooms say what they need to remember as traits; this crate implements them: vectors
+//! ([`embeddings`]), questions that found nothing ([`misses`]), agents and their capabilities
+//! ([`registry`]). [`location`] says where a store is, [`engine`] lets one set of statements run
+//! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
+//! registry from one store to another.
+//!
+//! It has an async runtime of its own, so that the rooms need none.
 
 mod embeddings;
+mod engine;
+mod location;
 mod misses;
+mod registry;
+mod transfer;
+mod watch;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use sqlx::SqlitePool;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use tokio::runtime::Runtime;
 
+use engine::Pool;
+
 pub use embeddings::Transferred;
+pub use location::{Location, LocationError};
+pub use transfer::{ImportError, RegistryTransferred};
+pub use watch::Subscription;
 
 const FILE: &str = "kenning.db";
 const LOCK_FILE: &str = "kenning.lock";
-/// How long to wait for another process that is writing.
-const BUSY: Duration = Duration::from_secs(30);
 
 /// An open store. Several processes may have the same one open.
-#[derive(Debug)]
 pub struct Store {
-    pool: SqlitePool,
-    runtime: Runtime,
-    path: PathBuf,
+    pool: Pool,
+    /// Always there until the store is dropped.
+    runtime: Option<Runtime>,
+    place: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("`{}` cannot be created: {source}", path.display())]
     Folder { path: PathBuf, source: std::io::Error },
-    #[error("`{}` cannot be opened: {source}", path.display())]
-    Open { path: PathBuf, source: sqlx::Error },
-    #[error("`{}` is of another version of Kenning: {source}", path.display())]
-    Migrate { path: PathBuf, source: sqlx::migrate::MigrateError },
+    #[error("`{place}` cannot be opened: {source}")]
+    Open { place: String, source: sqlx::Error },
+    #[error("`{place}` is of another version of Kenning: {source}")]
+    Migrate { place: String, source: sqlx::migrate::MigrateError },
     #[error("the store failed: {0}")]
     Query(#[from] sqlx::Error),
     #[error("`{}` is not an export of embeddings: {reason}", path.display())]
@@ -48,38 +57,45 @@ pub enum StoreError {
 impl Store {
     /// Opens the store in `folder`, and creates it if it is not there.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| StoreError::Folder { path: folder.to_path_buf(), source })?;
-        let path = folder.join(FILE);
+        Self::connect(&Location::Folder(folder.to_path_buf()))
+    }
+
+    /// Opens the store at `location`, and makes what tables are missing.
+    pub fn connect(location: &Location) -> Result<Self, StoreError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store")
             .enable_all()
             .build()?;
-        // Held while the tables are made: of many processes that start at once, one makes them.
-        let lock = File::create(folder.join(LOCK_FILE))?;
-        lock.lock()?;
-        let pool = runtime.block_on(connect(&path))?;
-        drop(lock);
-        Ok(Self { pool, runtime, path })
+        let pool = runtime.block_on(Pool::open(location))?;
+        let place = match location {
+            Location::Folder(folder) => folder.join(FILE).display().to_string(),
+            Location::Postgres(_) => location.to_string(),
+        };
+        Ok(Self { pool, runtime: Some(runtime), place })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Where it is, without a password.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("a store that is in use is not dropped")
     }
 }
 
-async fn connect(path: &Path) -> Result<SqlitePool, StoreError> {
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
-        .foreign_keys(true)
-        .busy_timeout(BUSY);
-    let opened = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
-    let pool = opened.map_err(|source| StoreError::Open { path: path.to_path_buf(), source })?;
-    let migrated = sqlx::migrate!("migrations/sqlite").run(&pool).await;
-    migrated.map_err(|source| StoreError::Migrate { path: path.to_path_buf(), source })?;
-    Ok(pool)
+impl Drop for Store {
+    /// Does not wait, because it may happen on an async thread, which must not.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("place", &self.place).finish_non_exhaustive()
+    }
 }

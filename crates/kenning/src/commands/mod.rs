@@ -12,6 +12,7 @@ mod get;
 mod hook;
 mod index;
 mod links;
+mod registry;
 mod search;
 mod serve;
 mod status;
@@ -55,6 +56,8 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Capabilities(list) => catalog::list(&context, list),
         Command::Sources(sources) => catalog::sources(&context, sources),
         Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
+        Command::Agents(agents) => registry::agents(&context, agents),
+        Command::Skills(skills) => registry::skills(&context, skills),
         Command::Cache(cache) => cache::run(&context, &cache),
         Command::Hook(hook) => hook::run(&context, &hook),
         Command::Eval(eval) => eval::run(&context, &eval),
@@ -90,6 +93,10 @@ impl Context {
 impl Context {
     /// The store, or `None`, with a warning, if there is no place to write to.
     fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
+        if let Some(location) = self.settings.store_location(&self.layers)? {
+            // Asked for, it must be there.
+            return Ok(Some(Arc::new(Store::connect(&location)?)));
+        }
         let folder = match self.settings.storage_folder(&self.layers)? {
             Some(folder) => Some(folder),
             None => data_folder(),
@@ -171,6 +178,10 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
     if let Some(folder) = &global.catalog {
         let flag = format!("--catalog {folder}");
         flags.push(("catalog.path".to_owned(), Value::from(folder.as_str()), flag));
+    }
+    if let Some(url) = &global.store {
+        // Not the address, which may hold a password.
+        flags.push(("store.url".to_owned(), Value::from(url.as_str()), "--store".to_owned()));
     }
     if let Some(level) = &global.log_level {
         let flag = format!("--log-level {level}");

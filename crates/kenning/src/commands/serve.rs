@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 
-use super::Context;
+use super::{Context, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
 use crate::settings::Transport;
@@ -70,6 +70,7 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         library: library.clone(),
         discovery: Arc::new(context.settings.discovery.clone()),
         catalog: Arc::new(context.catalog()?),
+        registry: store.clone().map(|store| registry::with_meaning(store, library.clone())),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
     };
     let transport = context.settings.server.transport;

@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
         to_mend: snapshot.diagnostics().len(),
         embedded,
         model: indexer.model().to_owned(),
-        store: store.map(|store| store.path().display().to_string()),
+        store: store.map(|store| store.place().to_owned()),
         remembered_vectors,
         misses,
     };

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 
 /// All settings there are, with their defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
+/// What may hold a password and is not repeated.
+const SECRET: [&str; 1] = ["store.url"];
 
 const PROJECT_FILE: &str = "kenning.toml";
 const ENV_PREFIX: &str = "KENNING_";
@@ -152,6 +154,9 @@ impl Layers {
     /// A value that cannot be used, named with the place that set it.
     pub fn fault(&self, key: &str, problem: &str) -> Failure {
         match self.leaves.get(key) {
+            Some((_, origin)) if SECRET.contains(&key) => {
+                Failure::usage(format!("{origin}: `{key}`: {problem}"))
+            }
             Some((value, origin)) => {
                 Failure::usage(format!("{origin}: `{key}` is {value}: {problem}"))
             }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use kenning_knowledge::Base;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::semantic::ModelSource;
+use kenning_store::Location;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub struct Settings {
     #[serde(with = "DiscoveryTable")]
     pub discovery: Discovery,
     pub catalog: CatalogSettings,
+    pub store: StoreSettings,
     pub server: Server,
 }
 
@@ -66,6 +68,18 @@ struct DiscoveryTable {
 pub struct CatalogSettings {
     pub path: PathBuf,
     pub bundled: bool,
+}
+
+#[derive(Deserialize)]
+pub struct StoreSettings {
+    url: String,
+}
+
+impl std::fmt::Debug for StoreSettings {
+    /// The address may hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoreSettings").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,6 +162,19 @@ impl Settings {
             return Err(layers.fault("index.similarity_metric", "only \"cosine\" is supported"));
         }
         Ok(())
+    }
+
+    /// The store that was chosen by its address, if one was.
+    pub fn store_location(&self, layers: &Layers) -> Result<Option<Location>, Failure> {
+        if self.store.url.is_empty() {
+            return Ok(None);
+        }
+        if matches!(layers.origin("store.url"), Some(Origin::ProjectFile(_))) {
+            let problem = "a project's file cannot choose where things are remembered";
+            return Err(layers.fault("store.url", problem));
+        }
+        let location = self.store.url.parse::<Location>();
+        location.map(Some).map_err(|error| layers.fault("store.url", &error.to_string()))
     }
 
     /// The folder of the store, if one was named.

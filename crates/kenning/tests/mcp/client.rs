@@ -24,7 +24,7 @@ pub(crate) fn kenning(root: &Path, words: &[&str]) -> Command {
 }
 
 /// A home that all tests share, so that vectors are computed once.
-fn home() -> &'static Path {
+pub(crate) fn home() -> &'static Path {
     static HOME: std::sync::OnceLock<TempDir> = std::sync::OnceLock::new();
     HOME.get_or_init(|| TempDir::new().unwrap()).path()
 }

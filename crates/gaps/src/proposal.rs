@@ -1,0 +1,140 @@
+//! Knowledge that an agent proposes and a person accepts.
+
+use serde::{Deserialize, Serialize};
+
+const MAX_TITLE_CHARS: usize = 200;
+const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
+const MAX_PATH_CHARS: usize = 300;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    pub id: String,
+    pub title: String,
+    pub markdown: String,
+    /// Where the file is to be, below the root of a knowledge base.
+    pub target_path: String,
+    /// The gap it would close, if it was written for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_id: Option<String>,
+    pub proposed_at: u64,
+    pub status: ProposalStatus,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "state")]
+pub enum ProposalStatus {
+    Pending,
+    Accepted { at: u64, by: String },
+    Rejected { at: u64, by: String, reason: String },
+}
+
+impl ProposalStatus {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Accepted { .. } => "accepted",
+            Self::Rejected { .. } => "rejected",
+        }
+    }
+}
+
+/// What a person may say to a proposal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Accept,
+    Reject { reason: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProposalError {
+    #[error("`{0}` is empty")]
+    Empty(&'static str),
+    #[error("`{name}` is {given} long; it can be {max}")]
+    TooLong { name: &'static str, given: usize, max: usize },
+    #[error("`{path}` is not a path of a Markdown file below the root: {reason}")]
+    Path { path: String, reason: &'static str },
+    #[error("proposal `{id}` is {status} already")]
+    Decided { id: String, status: &'static str },
+}
+
+impl Proposal {
+    /// Checks a proposal and names it. The same text for the same place is the same proposal,
+    /// however often it is made.
+    pub fn new(
+        title: &str,
+        markdown: &str,
+        target_path: &str,
+        gap_id: Option<String>,
+        now: u64,
+    ) -> Result<Self, ProposalError> {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        within("title", title.chars().count(), MAX_TITLE_CHARS)?;
+        let markdown = with_heading(&title, markdown);
+        within("markdown", markdown.trim().len(), MAX_MARKDOWN_BYTES)?;
+        let target_path = target_path.trim().to_owned();
+        check_path(&target_path)?;
+        let mut hash = blake3::Hasher::new();
+        hash.update(target_path.as_bytes()).update(&[0]).update(markdown.as_bytes());
+        let id = format!("p-{}", &hash.finalize().to_hex()[..10]);
+        let status = ProposalStatus::Pending;
+        Ok(Self { id, title, markdown, target_path, gap_id, proposed_at: now, status })
+    }
+
+    /// A decision is final.
+    pub fn decide(&mut self, verdict: Verdict, by: &str, at: u64) -> Result<(), ProposalError> {
+        if self.status != ProposalStatus::Pending {
+            let (id, status) = (self.id.clone(), self.status.name());
+            return Err(ProposalError::Decided { id, status });
+        }
+        let by = by.to_owned();
+        self.status = match verdict {
+            Verdict::Accept => ProposalStatus::Accepted { at, by },
+            Verdict::Reject { reason } => ProposalStatus::Rejected { at, by, reason },
+        };
+        Ok(())
+    }
+}
+
+fn within(name: &'static str, given: usize, max: usize) -> Result<(), ProposalError> {
+    match given {
+        0 => Err(ProposalError::Empty(name)),
+        given if given > max => Err(ProposalError::TooLong { name, given, max }),
+        _ => Ok(()),
+    }
+}
+
+/// The text as a file: it begins with a heading and ends with a line break.
+fn with_heading(title: &str, markdown: &str) -> String {
+    let body = markdown.trim();
+    if body.is_empty() || body.starts_with('#') || body.starts_with("---\n") {
+        return if body.is_empty() { String::new() } else { format!("{body}\n") };
+    }
+    format!("# {title}\n\n{body}\n")
+}
+
+/// Names only: no way out of the root, nothing hidden, nothing that a file system reads
+/// differently from us.
+fn check_path(path: &str) -> Result<(), ProposalError> {
+    within("target_path", path.chars().count(), MAX_PATH_CHARS)?;
+    let wrong = |reason| Err(ProposalError::Path { path: path.to_owned(), reason });
+    if path.starts_with('/') {
+        return wrong("it starts at the root of the file system");
+    }
+    if path.contains(['\\', ':', '\0', '*', '?', '"', '<', '>', '|'])
+        || path.contains(char::is_control)
+    {
+        return wrong("it has a character that not every file system takes");
+    }
+    let mut names = path.split('/');
+    if names.clone().any(|name| name.is_empty() || name.trim() != name) {
+        return wrong("it has an empty name");
+    }
+    if names.any(|name| name.starts_with('.') || name.ends_with('.')) {
+        return wrong("it has a hidden or a dotted name");
+    }
+    if !path.to_lowercase().ends_with(".md") {
+        return wrong("it does not end in `.md`");
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The registry of a team's agents as tools.
+
+use kenning_registry::Error;
+use kenning_registry::deactivate::{DeactivateRequest, DeactivateResponse};
+use kenning_registry::get::{Format, GetRequest, GetResponse};
+use kenning_registry::list::{ListRequest, ListResponse};
+use kenning_registry::register::{RegisterRequest, RegisterResponse};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::inventory::Toolset;
+use crate::rooms::Rooms;
+use crate::tool::{Effect, Example, Tool, ToolError};
+
+pub fn tools() -> Vec<Tool> {
+    vec![
+        register_agent_capabilities(),
+        get_agent_capabilities(),
+        list_all_capabilities(),
+        deactivate_capability(),
+    ]
+}
+
+fn register_agent_capabilities() -> Tool {
+    fn run(rooms: &Rooms, request: &RegisterRequest) -> Result<RegisterResponse, Error> {
+        rooms.registry()?.register(request)
+    }
+    Tool {
+        title: "Register agent capabilities",
+        description: "Register or update the skills of one of the team's agents: all of the \
+                      request or none of it.",
+        effect: Effect::Writes,
+        examples: vec![Example {
+            description: "Two skills of agent 11",
+            arguments: json!({
+                "agent_id": 11,
+                "capabilities": [
+                    {
+                        "skill_name": "payload-cms-setup", "version": "1.2.0",
+                        "metadata": {"category": "backend", "language": "Node.js"}
+                    },
+                    {"skill_name": "tdd-workflow", "version": "2.0.1"}
+                ]
+            }),
+        }],
+        errors: &[
+            "AGENT_NOT_FOUND",
+            "INVALID_SEMVER",
+            "DUPLICATE_CAPABILITY",
+            "INVALID_ARGUMENT",
+            "DATABASE_ERROR",
+        ],
+        ..Tool::new("register_agent_capabilities", Toolset::Registry, run)
+    }
+}
+
+/// The skills as data, or as text to read.
+#[derive(Debug, Serialize, JsonSchema)]
+struct GetAnswer {
+    #[serde(flatten)]
+    found: GetResponse,
+    /// With `format: human`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+fn get_agent_capabilities() -> Tool {
+    fn run(rooms: &Rooms, request: &GetRequest) -> Result<GetAnswer, Error> {
+        let found = rooms.registry()?.get(request)?;
+        let text = (request.format == Format::Human).then(|| found.human());
+        Ok(GetAnswer { found, text })
+    }
+    Tool {
+        title: "Get agent capabilities",
+        description: "Retrieve the skills of one of the team's agents.",
+        examples: vec![Example {
+            description: "What agent 11 can do, to read",
+            arguments: json!({"agent_id": 11, "format": "human"}),
+        }],
+        errors: &["AGENT_NOT_FOUND", "INVALID_ARGUMENT", "DATABASE_ERROR"],
+        ..Tool::new("get_agent_capabilities", Toolset::Registry, run)
+    }
+}
+
+fn list_all_capabilities() -> Tool {
+    fn run(rooms: &Rooms, request: &ListRequest) -> Result<ListResponse, Error> {
+        rooms.registry()?.list(request)
+    }
+    Tool {
+        title: "List all capabilities",
+        description: "List the skills of all of the team's agents, by skill or by agent; with a \
+                      query, those that answer it, best first.",
+        examples: vec![Example {
+            description: "Who can be asked",
+            arguments: json!({"query": "who can set up a CMS?"}),
+        }],
+        errors: &["INVALID_SEMVER", "INVALID_ARGUMENT", "DATABASE_ERROR"],
+        ..Tool::new("list_all_capabilities", Toolset::Registry, run)
+    }
+}
+
+fn deactivate_capability() -> Tool {
+    fn run(rooms: &Rooms, request: &DeactivateRequest) -> Result<DeactivateResponse, Error> {
+        rooms.registry()?.deactivate(request)
+    }
+    Tool {
+        title: "Deactivate a capability",
+        description: "Mark a skill of one of the team's agents as inactive; it stays registered.",
+        effect: Effect::Writes,
+        examples: vec![Example {
+            description: "Agent 11 no longer uses it",
+            arguments: json!({"agent_id": 11, "skill_name": "tdd-workflow"}),
+        }],
+        errors: &["AGENT_NOT_FOUND", "CAPABILITY_NOT_FOUND", "INVALID_ARGUMENT", "DATABASE_ERROR"],
+        ..Tool::new("deactivate_capability", Toolset::Registry, run)
+    }
+}
+
+/// The contract's flat form.
+impl From<Error> for ToolError {
+    fn from(error: Error) -> Self {
+        if let Error::Database(source) = &error {
+            tracing::error!(%source, "the registry's store failed");
+        }
+        Self {
+            success: Some(false),
+            error: error.code().as_str(),
+            message: error.to_string(),
+            details: Some(error.details()),
+            hint: error.hint().map(str::to_owned),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Where coding agents look for skills.
+
+use std::path::{Path, PathBuf};
+
+/// Below a project's folder.
+pub const PROJECT: [&str; 13] = [
+    ".claude/skills",
+    ".agents/skills",
+    ".github/skills",
+    ".codex/skills",
+    ".cursor/skills",
+    ".gemini/skills",
+    ".opencode/skills",
+    ".opencode/skill",
+    ".windsurf/skills",
+    ".roo/skills",
+    ".kiro/skills",
+    ".goose/skills",
+    ".junie/skills",
+];
+
+/// Below a person's home.
+pub const HOME: [&str; 13] = [
+    ".claude/skills",
+    ".agents/skills",
+    ".config/agents/skills",
+    ".copilot/skills",
+    ".codex/skills",
+    ".cursor/skills",
+    ".gemini/skills",
+    ".config/opencode/skills",
+    ".config/opencode/skill",
+    ".codeium/windsurf/skills",
+    ".roo/skills",
+    ".kiro/skills",
+    ".config/goose/skills",
+];
+
+/// Those of the usual places that there are, a project's before a person's own.
+pub fn usual(project: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let in_project = PROJECT.iter().map(|place| project.join(place));
+    let in_home = home.into_iter().flat_map(|home| HOME.iter().map(|place| home.join(place)));
+    let mut found: Vec<PathBuf> = Vec::new();
+    for place in in_project.chain(in_home).filter(|place| place.is_dir()) {
+        if !found.contains(&place) {
+            found.push(place);
+        }
+    }
+    found
+}

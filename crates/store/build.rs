@@ -1,0 +1,5 @@
+//! Migrations become part of the program; a new one must be noticed.
+
+fn main() {
+    println!("cargo::rerun-if-changed=migrations");
+}

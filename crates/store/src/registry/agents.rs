@@ -1,0 +1,156 @@
+//! The agents themselves.
+
+use kenning_registry::shelf::AgentCounts;
+use kenning_registry::{Agent, Error, Timestamp};
+
+use super::{AgentRow, Refusal, count};
+use crate::engine::{Pool, Work, on};
+
+pub(super) async fn add(
+    pool: &Pool,
+    name: &str,
+    id: Option<i64>,
+    at: Timestamp,
+) -> Result<Agent, Refusal> {
+    let mut work = pool.write().await?;
+    work.lock_registry().await?;
+    check_name_is_free(&mut work, name, None).await?;
+    let id = match id {
+        Some(id) => {
+            check_id_is_free(&mut work, id).await?;
+            insert_as(&mut work, id, name, at).await?;
+            work.skip_used_ids().await?;
+            id
+        }
+        None => insert(&mut work, name, at).await?,
+    };
+    work.announce().await?;
+    work.commit().await?;
+    Ok(Agent { id, name: name.to_owned(), created_at: at })
+}
+
+async fn insert(work: &mut Work<'_>, name: &str, at: Timestamp) -> Result<i64, sqlx::Error> {
+    on!(work, |work| {
+        let insert = "INSERT INTO agents (name, created_at) VALUES ($1, $2) RETURNING id";
+        sqlx::query_scalar(insert).bind(name).bind(at.0).fetch_one(&mut **work).await
+    })
+}
+
+async fn insert_as(
+    work: &mut Work<'_>,
+    id: i64,
+    name: &str,
+    at: Timestamp,
+) -> Result<(), sqlx::Error> {
+    on!(work, |work| {
+        let insert = "INSERT INTO agents (id, name, created_at) VALUES ($1, $2, $3)";
+        sqlx::query(insert).bind(id).bind(name).bind(at.0).execute(&mut **work).await?;
+    });
+    Ok(())
+}
+
+async fn check_name_is_free(
+    work: &mut Work<'_>,
+    name: &str,
+    except: Option<i64>,
+) -> Result<(), Refusal> {
+    match find(work, name).await? {
+        Some(agent) if Some(agent.id) != except => {
+            let problem = format!("agent {} is called '{name}' already", agent.id);
+            Err(Error::invalid("name", problem).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn check_id_is_free(work: &mut Work<'_>, id: i64) -> Result<(), Refusal> {
+    let taken: Option<i64> = on!(work, |work| {
+        let find = "SELECT id FROM agents WHERE id = $1";
+        sqlx::query_scalar(find).bind(id).fetch_optional(&mut **work).await?
+    });
+    match taken {
+        Some(_) => Err(Error::invalid("id", format!("there is an agent {id} already")).into()),
+        None => Ok(()),
+    }
+}
+
+async fn find(work: &mut Work<'_>, name: &str) -> Result<Option<AgentRow>, sqlx::Error> {
+    on!(work, |work| {
+        let find = "SELECT id, name, created_at FROM agents WHERE name = $1";
+        sqlx::query_as(find).bind(name).fetch_optional(&mut **work).await
+    })
+}
+
+pub(super) async fn named(pool: &Pool, name: &str) -> Result<Option<Agent>, Refusal> {
+    let mut work = pool.read().await?;
+    Ok(find(&mut work, name).await?.map(Agent::from))
+}
+
+#[derive(sqlx::FromRow)]
+struct Counted {
+    #[sqlx(flatten)]
+    agent: AgentRow,
+    capabilities: i64,
+    active: i64,
+}
+
+pub(super) async fn list(
+    pool: &Pool,
+    after: i64,
+    limit: usize,
+) -> Result<(Vec<AgentCounts>, usize), Refusal> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut work = pool.read().await?;
+    let total: i64 = on!(&mut work, |work| {
+        sqlx::query_scalar("SELECT count(*) FROM agents").fetch_one(&mut **work).await?
+    });
+    let rows: Vec<Counted> = on!(&mut work, |work| {
+        let page = sqlx::query_as(
+            "SELECT a.id, a.name, a.created_at, count(c.id) AS capabilities, \
+             count(c.id) FILTER (WHERE c.active) AS active \
+             FROM (SELECT id, name, created_at FROM agents WHERE id > $1 ORDER BY id LIMIT $2) a \
+             LEFT JOIN agent_capabilities c ON c.agent_id = a.id \
+             GROUP BY a.id, a.name, a.created_at ORDER BY a.id",
+        );
+        page.bind(after).bind(limit).fetch_all(&mut **work).await?
+    });
+    let counts = rows.into_iter().map(|row| AgentCounts {
+        agent: row.agent.into(),
+        capabilities: count(row.capabilities),
+        active: count(row.active),
+    });
+    Ok((counts.collect(), count(total)))
+}
+
+pub(super) async fn rename(pool: &Pool, id: i64, name: &str) -> Result<Agent, Refusal> {
+    let mut work = pool.write().await?;
+    work.lock_registry().await?;
+    check_name_is_free(&mut work, name, Some(id)).await?;
+    let renamed: Option<AgentRow> = on!(&mut work, |work| {
+        let rename = sqlx::query_as(
+            "UPDATE agents SET name = $1, revision = revision + 1 WHERE id = $2 \
+             RETURNING id, name, created_at",
+        );
+        rename.bind(name).bind(id).fetch_optional(&mut **work).await?
+    });
+    let agent = renamed.ok_or(Error::AgentNotFound { id })?;
+    work.announce().await?;
+    work.commit().await?;
+    Ok(agent.into())
+}
+
+/// The capabilities go with it, by the foreign key; they are counted before.
+pub(super) async fn remove(pool: &Pool, id: i64) -> Result<usize, Refusal> {
+    let mut work = pool.write().await?;
+    super::change::touch(&mut work, id).await?;
+    let held: i64 = on!(&mut work, |work| {
+        let held = "SELECT count(*) FROM agent_capabilities WHERE agent_id = $1";
+        sqlx::query_scalar(held).bind(id).fetch_one(&mut **work).await?
+    });
+    on!(&mut work, |work| {
+        sqlx::query("DELETE FROM agents WHERE id = $1").bind(id).execute(&mut **work).await?;
+    });
+    work.announce().await?;
+    work.commit().await?;
+    Ok(count(held))
+}

@@ -1,0 +1,154 @@
+//! Who has what.
+
+use kenning_registry::shelf::{Activity, Filter, Held, Holding, Page, Skill};
+use kenning_registry::{Capability, Error, Revision};
+use sqlx::QueryBuilder;
+
+use super::{CapabilityRow, Refusal, count, parsed};
+use crate::engine::{Pool, Work, on};
+
+/// Most parameters of one statement that both databases take.
+const MAX_NAMES: usize = 30_000;
+
+pub(super) async fn of_agent(pool: &Pool, agent_id: i64) -> Result<Held, Refusal> {
+    let mut work = pool.read().await?;
+    let revision: Option<i64> = on!(&mut work, |work| {
+        let revision = "SELECT revision FROM agents WHERE id = $1";
+        sqlx::query_scalar(revision).bind(agent_id).fetch_optional(&mut **work).await?
+    });
+    let revision = Revision(revision.ok_or(Error::AgentNotFound { id: agent_id })?);
+    let rows: Vec<CapabilityRow> = on!(&mut work, |work| {
+        let held = sqlx::query_as(
+            "SELECT id, skill_name, version, active, metadata, registered_at, updated_at \
+             FROM agent_capabilities WHERE agent_id = $1 ORDER BY skill_name",
+        );
+        held.bind(agent_id).fetch_all(&mut **work).await?
+    });
+    let capabilities = rows.into_iter().map(Capability::from).collect();
+    Ok(Held { capabilities, revision })
+}
+
+#[derive(sqlx::FromRow)]
+struct HoldingRow {
+    skill_name: String,
+    version: String,
+    active: bool,
+    agent_id: i64,
+    agent_name: String,
+}
+
+/// Adds the filter's conditions to a query over `c`.
+macro_rules! push_filter {
+    ($query:expr, $filter:expr) => {{
+        if let Some(name) = &$filter.skill_name {
+            $query.push(" AND c.skill_name = ").push_bind(name.as_str());
+        }
+        if let Some(version) = &$filter.version {
+            $query.push(" AND c.version = ").push_bind(version.as_str());
+        }
+        if $filter.activity == Activity::Active {
+            $query.push(" AND c.active");
+        }
+    }};
+}
+
+pub(super) async fn of_all(
+    pool: &Pool,
+    filter: &Filter,
+    page: &Page,
+) -> Result<(Vec<Holding>, usize), Refusal> {
+    let mut work = pool.read().await?;
+    let total: i64 = on!(&mut work, |work| {
+        let mut query = QueryBuilder::new(
+            "SELECT count(DISTINCT c.skill_name) FROM agent_capabilities c WHERE 1 = 1",
+        );
+        push_filter!(query, filter);
+        query.build_query_scalar().fetch_one(&mut **work).await?
+    });
+    let rows = rows_of_page(&mut work, filter, page).await?;
+    Ok((rows.into_iter().map(Holding::from).collect(), count(total)))
+}
+
+async fn rows_of_page(
+    work: &mut Work<'_>,
+    filter: &Filter,
+    page: &Page,
+) -> Result<Vec<HoldingRow>, sqlx::Error> {
+    on!(work, |work| {
+        let mut query = QueryBuilder::new(
+            "SELECT c.skill_name, c.version, c.active, c.agent_id, a.name AS agent_name \
+             FROM agent_capabilities c JOIN agents a ON a.id = c.agent_id WHERE 1 = 1",
+        );
+        push_filter!(query, filter);
+        match page {
+            Page::Skills { after, limit } => {
+                query.push(
+                    " AND c.skill_name IN (SELECT DISTINCT c.skill_name \
+                     FROM agent_capabilities c WHERE 1 = 1",
+                );
+                push_filter!(query, filter);
+                if let Some(after) = after {
+                    query.push(" AND c.skill_name > ").push_bind(after.as_str());
+                }
+                query.push(" ORDER BY c.skill_name LIMIT ").push_bind(bound(*limit));
+                query.push(") ORDER BY c.skill_name, c.agent_id");
+            }
+            Page::Agents { after, limit } => {
+                query.push(
+                    " AND c.agent_id IN (SELECT DISTINCT c.agent_id \
+                     FROM agent_capabilities c WHERE 1 = 1",
+                );
+                push_filter!(query, filter);
+                query.push(" AND c.agent_id > ").push_bind(*after);
+                query.push(" ORDER BY c.agent_id LIMIT ").push_bind(bound(*limit));
+                query.push(") ORDER BY c.agent_id, c.skill_name");
+            }
+            Page::Named(names) if names.is_empty() => return Ok(Vec::new()),
+            Page::Named(names) => {
+                query.push(" AND c.skill_name IN (");
+                let mut list = query.separated(", ");
+                for name in names.iter().take(MAX_NAMES) {
+                    list.push_bind(name.as_str());
+                }
+                query.push(") ORDER BY c.skill_name, c.agent_id");
+            }
+        }
+        query.build_query_as().persistent(false).fetch_all(&mut **work).await
+    })
+}
+
+#[derive(sqlx::FromRow)]
+struct SkillRow {
+    skill_name: String,
+    version: String,
+    metadata: Option<String>,
+}
+
+pub(super) async fn skills(pool: &Pool, filter: &Filter) -> Result<Vec<Skill>, Refusal> {
+    let mut work = pool.read().await?;
+    let rows: Vec<SkillRow> = on!(&mut work, |work| {
+        let mut query = QueryBuilder::new(
+            "SELECT DISTINCT c.skill_name, c.version, c.metadata \
+             FROM agent_capabilities c WHERE 1 = 1",
+        );
+        push_filter!(query, filter);
+        query.build_query_as().fetch_all(&mut **work).await?
+    });
+    let skills = rows.into_iter().map(|SkillRow { skill_name, version, metadata }| Skill {
+        skill_name,
+        version,
+        metadata: parsed(metadata.as_deref()),
+    });
+    Ok(skills.collect())
+}
+
+impl From<HoldingRow> for Holding {
+    fn from(row: HoldingRow) -> Self {
+        let HoldingRow { skill_name, version, active, agent_id, agent_name } = row;
+        Self { skill_name, version, active, agent_id, agent_name }
+    }
+}
+
+fn bound(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

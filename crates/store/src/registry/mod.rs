@@ -1,0 +1,129 @@
+//! Agents and their capabilities: the registry's shelf.
+
+mod agents;
+mod change;
+mod holdings;
+
+use kenning_registry::model::Metadata;
+use kenning_registry::shelf::{
+    AgentCounts, Applied, Change, Filter, Held, Holding, Page, Shelf, Skill,
+};
+use kenning_registry::{Agent, Capability, Error, Timestamp};
+
+use crate::Store;
+
+impl Shelf for Store {
+    fn add_agent(&self, name: &str, id: Option<i64>, at: Timestamp) -> Result<Agent, Error> {
+        Ok(self.runtime().block_on(agents::add(&self.pool, name, id, at))?)
+    }
+
+    fn agents(&self, after: i64, limit: usize) -> Result<(Vec<AgentCounts>, usize), Error> {
+        Ok(self.runtime().block_on(agents::list(&self.pool, after, limit))?)
+    }
+
+    fn agent_named(&self, name: &str) -> Result<Option<Agent>, Error> {
+        Ok(self.runtime().block_on(agents::named(&self.pool, name))?)
+    }
+
+    fn rename_agent(&self, id: i64, name: &str) -> Result<Agent, Error> {
+        Ok(self.runtime().block_on(agents::rename(&self.pool, id, name))?)
+    }
+
+    fn remove_agent(&self, id: i64) -> Result<usize, Error> {
+        Ok(self.runtime().block_on(agents::remove(&self.pool, id))?)
+    }
+
+    fn held(&self, agent_id: i64) -> Result<Held, Error> {
+        Ok(self.runtime().block_on(holdings::of_agent(&self.pool, agent_id))?)
+    }
+
+    fn apply(&self, agent_id: i64, change: &Change, at: Timestamp) -> Result<Applied, Error> {
+        Ok(self.runtime().block_on(change::apply(&self.pool, agent_id, change, at))?)
+    }
+
+    fn holdings(&self, filter: &Filter, page: &Page) -> Result<(Vec<Holding>, usize), Error> {
+        Ok(self.runtime().block_on(holdings::of_all(&self.pool, filter, page))?)
+    }
+
+    fn skills(&self, filter: &Filter) -> Result<Vec<Skill>, Error> {
+        Ok(self.runtime().block_on(holdings::skills(&self.pool, filter))?)
+    }
+}
+
+/// Why something was not done: a rule of the registry, or the database.
+enum Refusal {
+    Rule(Error),
+    Database(sqlx::Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Rule(error)
+    }
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Rule(error) => error,
+            Refusal::Database(error) => Self::database(error),
+        }
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct AgentRow {
+    id: i64,
+    name: String,
+    created_at: i64,
+}
+
+impl From<AgentRow> for Agent {
+    fn from(row: AgentRow) -> Self {
+        Self { id: row.id, name: row.name, created_at: Timestamp(row.created_at) }
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct CapabilityRow {
+    id: i64,
+    skill_name: String,
+    version: String,
+    active: bool,
+    metadata: Option<String>,
+    registered_at: i64,
+    updated_at: i64,
+}
+
+impl From<CapabilityRow> for Capability {
+    fn from(row: CapabilityRow) -> Self {
+        Self {
+            id: row.id,
+            skill_name: row.skill_name,
+            version: row.version,
+            active: row.active,
+            metadata: parsed(row.metadata.as_deref()),
+            registered_at: Timestamp(row.registered_at),
+            updated_at: Timestamp(row.updated_at),
+        }
+    }
+}
+
+/// What somebody else wrote there is no metadata.
+fn parsed(metadata: Option<&str>) -> Option<Metadata> {
+    metadata.and_then(|text| serde_json::from_str(text).ok())
+}
+
+fn written(metadata: &Metadata) -> String {
+    serde_json::to_string(metadata).unwrap_or_default()
+}
+
+fn count(number: i64) -> usize {
+    usize::try_from(number).unwrap_or(0)
+}

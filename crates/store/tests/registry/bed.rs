@@ -1,0 +1,97 @@
+//! A database for one story.
+
+use std::sync::Arc;
+
+use kenning_registry::get::{GetRequest, GetResponse};
+use kenning_registry::register::{RegisterRequest, RegisterResponse};
+use kenning_registry::{Error, Registry, agents};
+use kenning_store::{Location, Store};
+use kenning_testkit::Postgres;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) struct Bed {
+    pub(crate) location: String,
+    /// Removed with the bed.
+    _folder: Option<TempDir>,
+}
+
+impl Bed {
+    pub(crate) fn sqlite() -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { location: folder.path().to_str().unwrap().to_owned(), _folder: Some(folder) }
+    }
+
+    pub(crate) fn postgres() -> Self {
+        Self { location: Postgres::shared().database(), _folder: None }
+    }
+
+    /// A bed on the other database.
+    pub(crate) fn other(&self) -> Self {
+        if self.is_postgres() { Self::sqlite() } else { Self::postgres() }
+    }
+
+    /// A second bed on the same database.
+    pub(crate) fn another(&self) -> Self {
+        if self.is_postgres() { Self::postgres() } else { Self::sqlite() }
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.location.starts_with("postgres:")
+    }
+
+    pub(crate) fn store(&self) -> Arc<Store> {
+        open(&self.location)
+    }
+
+    /// A registry with agent 11.
+    pub(crate) fn registry(&self) -> Registry {
+        let registry = Registry::new(self.store());
+        add(&registry, 11, "Lambda");
+        registry
+    }
+}
+
+pub(crate) fn open(location: &str) -> Arc<Store> {
+    Arc::new(Store::connect(&location.parse::<Location>().unwrap()).unwrap())
+}
+
+pub(crate) fn add(registry: &Registry, id: i64, name: &str) {
+    registry.add_agent(&agents::AddAgentRequest { name: name.to_owned(), id: Some(id) }).unwrap();
+}
+
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+/// Registers what the contract's JSON says.
+pub(crate) fn register(registry: &Registry, request: Value) -> Result<RegisterResponse, Error> {
+    registry.register(&parse::<RegisterRequest>(request))
+}
+
+/// Registers one skill of agent 11.
+pub(crate) fn register_one(registry: &Registry, name: &str, version: &str) -> RegisterResponse {
+    let capability = json!({"skill_name": name, "version": version});
+    register(registry, json!({"agent_id": 11, "capabilities": [capability]})).unwrap()
+}
+
+pub(crate) fn all_of(registry: &Registry, agent_id: i64) -> GetResponse {
+    registry.get(&GetRequest { active_only: false, ..GetRequest::of(agent_id) }).unwrap()
+}
+
+/// Names and versions, as they were answered.
+pub(crate) fn names(response: &GetResponse) -> Vec<(&str, &str)> {
+    let capabilities = response.capabilities.iter();
+    capabilities.map(|one| (one.skill_name.as_str(), one.version.as_str())).collect()
+}
+
+/// The answer as programs see it.
+pub(crate) fn value(answer: impl serde::Serialize) -> Value {
+    serde_json::to_value(answer).unwrap()
+}
+
+/// `count` skills of one version.
+pub(crate) fn bulk(count: usize, version: &str) -> Value {
+    let skill = |n| json!({"skill_name": format!("skill-{n:05}"), "version": version});
+    json!({"agent_id": 11, "capabilities": (0..count).map(skill).collect::<Vec<_>>()})
+}

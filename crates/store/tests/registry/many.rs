@@ -1,0 +1,88 @@
+//! Many at once.
+
+use std::sync::Barrier;
+
+use kenning_registry::Registry;
+use kenning_testkit::Postgres;
+use serde_json::json;
+
+use crate::bed::{Bed, add, all_of, bulk, open, parse, register};
+
+const CALLERS: usize = 50;
+const SKILLS: usize = 20;
+
+/// Half of the callers share one open store, as in a server; the others have five of their own,
+/// as processes have.
+pub(crate) fn concurrent_registration_of_the_same_skills(bed: &Bed) {
+    let shared = bed.registry();
+    let stores: Vec<Registry> = (0..5).map(|_| Registry::new(bed.store())).collect();
+    let start = Barrier::new(CALLERS);
+    let answers: Vec<(usize, usize)> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..CALLERS)
+            .map(|n| {
+                let registry = if n % 2 == 0 { &shared } else { &stores[n % stores.len()] };
+                let start = &start;
+                scope.spawn(move || {
+                    let request = parse(bulk(SKILLS, &format!("1.0.{n}")));
+                    start.wait();
+                    let answer = registry.register(&request).unwrap();
+                    (answer.capabilities_registered, answer.capabilities_updated)
+                })
+            })
+            .collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    let new = answers.iter().filter(|answer| **answer == (SKILLS, 0)).count();
+    let updated = answers.iter().filter(|answer| **answer == (0, SKILLS)).count();
+    assert_eq!((new, updated), (1, CALLERS - 1), "one was first, all others updated");
+    let got = all_of(&shared, 11);
+    assert_eq!(got.total_count, SKILLS, "exactly one row each");
+    let version = &got.capabilities[0].version;
+    assert!(got.capabilities.iter().all(|one| one.version == *version), "the last one's, whole");
+    assert_eq!(got.revision.0, i64::try_from(CALLERS).unwrap(), "no update is lost");
+}
+
+pub(crate) fn concurrent_changes_to_different_agents(bed: &Bed) {
+    let registry = bed.registry();
+    std::thread::scope(|scope| {
+        for n in 0..20_i64 {
+            let registry = &registry;
+            scope.spawn(move || {
+                add(registry, 100 + n, &format!("agent {n}"));
+                for round in 0..5 {
+                    let names = (0..10).map(|k| {
+                        json!({"skill_name": format!("s{k}"), "version": format!("1.0.{round}")})
+                    });
+                    let capabilities: Vec<_> = names.collect();
+                    let request = json!({"agent_id": 100 + n, "capabilities": capabilities});
+                    register(registry, request).unwrap();
+                }
+            });
+        }
+    });
+    for n in 0..20 {
+        assert_eq!(all_of(&registry, 100 + n).total_count, 10);
+    }
+}
+
+/// Ten stores that are opened at once are as good as ten processes: what keeps them apart is a
+/// lock on a file or in the server.
+pub(crate) fn ten_processes_make_the_tables_once(bed: &Bed) {
+    let start = Barrier::new(10);
+    std::thread::scope(|scope| {
+        for n in 0..10_i64 {
+            let start = &start;
+            scope.spawn(move || {
+                start.wait();
+                let registry = Registry::new(open(&bed.location));
+                add(&registry, 100 + n, &format!("agent {n}"));
+            });
+        }
+    });
+    let registry = bed.registry();
+    assert_eq!(registry.agents(&parse(json!({}))).unwrap().total_count, 11);
+    if bed.is_postgres() {
+        let applied = "SELECT count(*) = count(DISTINCT version) FROM _sqlx_migrations";
+        assert_eq!(Postgres::shared().query(&bed.location, applied), "t");
+    }
+}

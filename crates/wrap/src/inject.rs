@@ -1,0 +1,132 @@
+//! The contract in a list of tools, with the rest of the list as it was.
+
+use kenning_gaps::contract::{self, Fit, Offer};
+use kenning_gaps::native::NativeIntent;
+use serde_json::Value;
+
+use crate::raw::{Object, appended, items, replaced};
+
+/// A list with the contract in it, and what it says of the tools.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    /// The `result` anew; `None` if nothing had to change.
+    pub(crate) result: Option<String>,
+    pub(crate) tools: Vec<ToolFacts>,
+}
+
+/// What has to be known of a tool when it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolFacts {
+    pub(crate) name: String,
+    /// It has a parameter of our name itself.
+    pub(crate) owns_intent: bool,
+    /// Its own field that may stand in for ours.
+    pub(crate) native: Option<String>,
+}
+
+/// Puts the contract into the `result` of a `tools/list`; `None` if it is no such thing.
+pub(crate) fn list(result: &str, offer: Offer, native: &NativeIntent) -> Option<Listing> {
+    let fields = Object::read(result)?;
+    let listed = fields.get("tools")?;
+    let last_page = fields.get("nextCursor").is_none_or(|cursor| cursor == "null");
+    let mut facts = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut changed = false;
+    for text in items(listed)? {
+        let (tool, new) = tool(text, offer, native);
+        facts.extend(tool);
+        changed |= new.is_some();
+        texts.push(new.unwrap_or_else(|| text.to_owned()));
+    }
+    let owned = facts.iter().any(|tool| tool.name == contract::TOOL_NAME);
+    if offer.tool && last_page && !owned {
+        texts.push(contract::tool().to_string());
+        changed = true;
+    }
+    let result = changed.then(|| replaced(result, listed, &format!("[{}]", texts.join(","))));
+    Some(Listing { result, tools: facts })
+}
+
+fn tool(text: &str, offer: Offer, native: &NativeIntent) -> (Option<ToolFacts>, Option<String>) {
+    let Some(fields) = Object::read(text) else { return (None, None) };
+    let name = fields.string("name");
+    let schema_text = fields.get("inputSchema");
+    let schema: Option<Value> = schema_text.and_then(|text| serde_json::from_str(text).ok());
+    let fit = contract::fit(schema.as_ref());
+    let reserved = name.as_ref().is_some_and(|name| name == contract::TOOL_NAME);
+    let facts = name.map(|name| ToolFacts {
+        name: name.into_owned(),
+        owns_intent: fit == Fit::Owned,
+        native: schema.as_ref().and_then(|schema| native.field(schema)),
+    });
+    if !offer.intent || fit != Fit::Joins || reserved {
+        return (facts, None);
+    }
+    let new = match schema_text {
+        Some(schema) => with_intent(schema).map(|new| replaced(text, schema, &new)),
+        None => contract::inject_schema(None)
+            .map(|schema| appended(text, &format!("\"inputSchema\":{schema}"))),
+    };
+    (facts, new)
+}
+
+/// An input schema with the parameter among its properties.
+fn with_intent(schema: &str) -> Option<String> {
+    let intent = format!("\"{}\":{}", contract::INTENT_NAME, contract::intent_schema());
+    let fields = Object::read(schema)?;
+    let with_properties = match fields.get("properties") {
+        Some(properties) if properties.starts_with('{') => {
+            replaced(schema, properties, &appended(properties, &intent))
+        }
+        Some(other) => replaced(schema, other, &format!("{{{intent}}}")),
+        None => appended(schema, &format!("\"properties\":{{{intent}}}")),
+    };
+    Some(match fields.get("type") {
+        Some(_) => with_properties,
+        None => appended(&with_properties, "\"type\":\"object\""),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The raw way and the plain way of injecting must agree.
+    fn check(result: &str) {
+        let plain: Value = serde_json::from_str(result).unwrap();
+        let expected = contract::inject_list(&plain, Offer::default());
+        let listing = list(result, Offer::default(), &NativeIntent::Detect).unwrap();
+        let new = listing.result.unwrap_or_else(|| result.to_owned());
+        assert_eq!(serde_json::from_str::<Value>(&new).unwrap(), expected, "{result}");
+    }
+
+    #[test]
+    fn agrees_with_the_contract() {
+        check(r#"{"tools":[]}"#);
+        check(r#"{"tools":[],"nextCursor":"2"}"#);
+        check(r#"{ "tools" : [ { "name" : "a" } , { "name":"b", "inputSchema" : { } } ] }"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"_meta":{"x":1}}"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"properties":{ }}}]}"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"properties":null}}]}"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"type":"array"}}]}"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"$ref":"x"}}, 7, "x"]}"#);
+        check(r#"{"tools":[{"name":"a","inputSchema":{"properties":{"mcpeyeIntent":{}}}}]}"#);
+        check(
+            r#"{"tools":[{"name":"mcpeye_request_capability","inputSchema":{"type":"object"}}]}"#,
+        );
+    }
+
+    #[test]
+    fn keeps_what_it_does_not_change() {
+        let odd = r#"{"x":1e400,"tools":[{"inputSchema":{"type":"object","maximum":123456789012345678901234567890},"name":"a"}]}"#;
+        let new = list(odd, Offer::default(), &NativeIntent::Off).unwrap().result.unwrap();
+        assert!(new.starts_with(r#"{"x":1e400,"tools":[{"inputSchema":{"type":"object","maximum":123456789012345678901234567890,"properties":{"#));
+    }
+
+    #[test]
+    fn is_nothing_where_there_is_no_list() {
+        for text in ["null", "[]", "{}", r#"{"tools":{}}"#, "{"] {
+            assert!(list(text, Offer::default(), &NativeIntent::Off).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Server-sent events, as far as MCP needs them.
+
+use std::time::Duration;
+
+/// An event: what it says, and how to go on after it.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) data: String,
+    pub(crate) id: Option<String>,
+}
+
+/// Makes events of the pieces of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Parser {
+    line: Vec<u8>,
+    after_return: bool,
+    event: Event,
+    has_data: bool,
+    /// How long the server wants us to wait before we come back.
+    pub(crate) retry: Option<Duration>,
+}
+
+impl Parser {
+    /// The events that a piece completes.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for &byte in piece {
+            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
+            match byte {
+                b'\n' if after_return => {}
+                b'\n' | b'\r' => events.extend(self.end_of_line()),
+                _ => self.line.push(byte),
+            }
+        }
+        events
+    }
+
+    fn end_of_line(&mut self) -> Option<Event> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_start_matches('\u{feff}');
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            // An id without data still says where to go on.
+            let says = std::mem::take(&mut self.has_data) || event.id.is_some();
+            return says.then_some(event);
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
+            }
+            "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(stream: &str, expected: &[(&str, Option<&str>)]) {
+        for size in 1..=stream.len() {
+            let mut parser = Parser::default();
+            let pieces = stream.as_bytes().chunks(size);
+            let events: Vec<Event> = pieces.flat_map(|piece| parser.push(piece)).collect();
+            let seen: Vec<(&str, Option<&str>)> =
+                events.iter().map(|event| (event.data.as_str(), event.id.as_deref())).collect();
+            assert_eq!(seen, expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn events_are_what_lies_between_empty_lines() {
+        check("data: {}\n\n", &[("{}", None)]);
+        check(
+            "id: 7\r\ndata:a\r\ndata: b\r\n\r\ndata: c\r\n\r\n",
+            &[("a\nb", Some("7")), ("c", None)],
+        );
+        check(": still here\n\nevent: message\ndata: é\n\n", &[("é", None)]);
+        check("id: 1\ndata:\n\ndata: x", &[("", Some("1"))]);
+        check("data: a\r\rdata: b\r\r", &[("a", None), ("b", None)]);
+    }
+
+    #[test]
+    fn a_server_says_when_to_come_back() {
+        let mut parser = Parser::default();
+        parser.push(b"retry: 250\nretry: soon\n\n");
+        assert_eq!(parser.retry, Some(Duration::from_millis(250)));
+    }
+}

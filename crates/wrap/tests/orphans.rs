@@ -1,0 +1,133 @@
+//! No server outlives its wrapper, whatever ends first and however.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+mod support;
+
+use std::process::Command;
+
+use support::{Process, is_alive, wait_until_gone, wrapped};
+
+/// A server that says its process id and then stays, whatever it is told.
+const STUBBORN: &str = "trap '' TERM INT HUP; echo $$; while :; do sleep 0.1; done";
+/// One that also has a child which stays.
+const PARENT: &str =
+    "sh -c \"trap '' TERM; while :; do sleep 0.1; done\" </dev/null >/dev/null & echo $!; exec cat";
+
+fn start(script: &str) -> (Process, u32) {
+    let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));
+    let pid = process.line().trim().parse().unwrap();
+    assert!(is_alive(pid));
+    (process, pid)
+}
+
+fn kill(signal: &str, pid: u32) {
+    let killed = Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+    assert!(killed.success());
+}
+
+#[test]
+fn a_stubborn_server_ends_when_the_wrapper_is_killed() {
+    let (mut process, server) = start(STUBBORN);
+    process.child.kill().unwrap();
+    process.child.wait().unwrap();
+    wait_until_gone(server);
+}
+
+#[test]
+fn a_stubborn_server_ends_when_the_wrappers_group_is_killed() {
+    use std::os::unix::process::CommandExt;
+    let mut process = Process::start(wrapped(&["sh", "-c", STUBBORN]).process_group(0));
+    let server = process.line().trim().parse().unwrap();
+    kill("-KILL", process.child.id());
+    let group = format!("-{}", process.child.id());
+    let _ = Command::new("kill")
+        .args(["-KILL", "--", &group])
+        .stderr(std::process::Stdio::null())
+        .status();
+    process.child.wait().unwrap();
+    wait_until_gone(server);
+}
+
+#[test]
+fn a_stubborn_server_ends_when_the_client_closes_its_side() {
+    let (process, server) = start(STUBBORN);
+    assert_eq!(process.close().code(), Some(128 + 9));
+    assert!(!is_alive(server));
+}
+
+#[test]
+fn a_stubborn_server_ends_when_nobody_reads_its_answers() {
+    let (mut process, server) = start(STUBBORN);
+    // The input stays open: somebody else may hold it.
+    let input = process.input.take();
+    drop(process.output);
+    process.child.wait().unwrap();
+    wait_until_gone(server);
+    drop(input);
+}
+
+#[test]
+fn a_client_that_dies_takes_wrapper_and_server_with_it() {
+    // The client is a shell that holds both pipes of a wrapper and tells the server's id.
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mkfifo $2/in $2/out; \"$0\" -- sh -c \"$1\" <$2/in >$2/out & \
+                  exec 5>$2/in 6<$2/out; read -r pid <&6; echo $pid; read -r nothing";
+    let mut client = Command::new("sh");
+    client.args(["-c", script]).arg(support::program()).arg(STUBBORN).arg(folder.path());
+    let mut process = Process::start(&mut client);
+    let server: u32 = process.line().trim().parse().unwrap();
+    process.child.kill().unwrap();
+    process.child.wait().unwrap();
+    wait_until_gone(server);
+}
+
+#[test]
+fn the_wrapper_ends_when_the_server_is_killed() {
+    let (mut process, server) = start("echo $$; exec cat");
+    kill("-KILL", server);
+    assert_eq!(process.child.wait().unwrap().code(), Some(128 + 9));
+}
+
+#[test]
+fn a_servers_own_children_do_not_stay_behind() {
+    let (process, grandchild) = start(PARENT);
+    assert!(process.close().success());
+    wait_until_gone(grandchild);
+
+    let (mut process, grandchild) = start(PARENT);
+    process.child.kill().unwrap();
+    process.child.wait().unwrap();
+    wait_until_gone(grandchild);
+}
+
+#[test]
+fn signals_reach_the_server() {
+    let script = "trap 'echo told; exit 5' TERM; echo $$; while :; do sleep 0.05; done";
+    let (mut process, _) = start(script);
+    kill("-TERM", process.child.id());
+    assert_eq!(process.line(), "told\n");
+    assert_eq!(process.child.wait().unwrap().code(), Some(5));
+}
+
+#[test]
+fn a_server_may_take_its_time_over_the_last_answer() {
+    // Longer than the grace of the test's wrapper, with a call under way.
+    let script = "read -r line; sleep 1.5; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'";
+    let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));
+    process.send(&support::call(1, "slow", &serde_json::json!({})).to_string());
+    drop(process.input.take());
+    assert_eq!(process.line(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    assert!(process.child.wait().unwrap().success());
+}
+
+#[test]
+fn the_guard_leaves_with_the_wrapper() {
+    let (process, _) = start("echo $$; exec cat");
+    let children = format!("/proc/{0}/task/{0}/children", process.child.id());
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let children: Vec<u32> = children.split_whitespace().map(|id| id.parse().unwrap()).collect();
+    assert!(children.len() <= 2);
+    assert!(process.close().success());
+    children.into_iter().for_each(wait_until_gone);
+}
