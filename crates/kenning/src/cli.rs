@@ -34,7 +34,7 @@ pub struct Global {
     /// A folder with model.onnx and tokenizer.json, instead of the built-in model
     #[arg(long, global = true, value_name = "FOLDER")]
     pub model_path: Option<String>,
-    /// A PostgreSQL database that a team shares, instead of this user's own file
+    /// A `PostgreSQL` database that a team shares, instead of this user's own file
     #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
     pub store: Option<String>,
     /// A folder with a catalog of your own agents, besides the built-in one
@@ -255,6 +255,7 @@ pub enum Skills {
         agent: String,
         skill: String,
         /// A semantic version, such as 1.2.0
+        #[arg(id = "skill_version", value_name = "VERSION")]
         version: String,
         /// More about it, as a JSON object
         #[arg(long, value_name = "JSON")]

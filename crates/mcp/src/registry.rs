@@ -127,7 +127,7 @@ impl From<Error> for ToolError {
             success: Some(false),
             error: error.code().as_str(),
             message: error.to_string(),
-            details: Some(error.details()),
+            details: Some(Box::new(error.details())),
             hint: error.hint().map(str::to_owned),
         }
     }

@@ -58,7 +58,7 @@ pub struct ToolError {
     pub message: String,
     /// What the error is about, where the tool's contract has it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

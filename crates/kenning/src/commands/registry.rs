@@ -9,7 +9,7 @@ use kenning_registry::agents::{
 use kenning_registry::deactivate::DeactivateRequest;
 use kenning_registry::find::RankError;
 use kenning_registry::get::GetRequest;
-use kenning_registry::list::{Groups, ListRequest, ListResponse};
+use kenning_registry::list::{AgentGroup, Groups, ListRequest, ListResponse, SkillGroup};
 use kenning_registry::register::{CapabilityInput, RegisterRequest};
 use kenning_registry::sync::{Mode, SyncResponse, SyncedSkill};
 use kenning_registry::{Error, Registry, places, skills};
@@ -144,24 +144,21 @@ fn usual_places() -> Result<Vec<std::path::PathBuf>, Failure> {
 }
 
 fn list_text(listed: &ListResponse) -> String {
-    match &listed.capabilities {
-        Groups::BySkill(skills) => skills
-            .iter()
-            .map(|skill| {
-                let names: Vec<&str> =
-                    skill.agents.iter().map(|agent| agent.agent_name.as_str()).collect();
-                format!("{} v{}  {}\n", skill.skill_name, skill.version, names.join(", "))
-            })
-            .collect(),
-        Groups::ByAgent(agents) => agents
-            .iter()
-            .map(|agent| {
-                let names: Vec<&str> =
-                    agent.skills.iter().map(|skill| skill.skill_name.as_str()).collect();
-                format!("{}  {}\n", agent.agent_name, names.join(", "))
-            })
-            .collect(),
-    }
+    let lines: Vec<String> = match &listed.capabilities {
+        Groups::BySkill(skills) => skills.iter().map(skill_line).collect(),
+        Groups::ByAgent(agents) => agents.iter().map(agent_line).collect(),
+    };
+    lines.join("\n")
+}
+
+fn skill_line(skill: &SkillGroup) -> String {
+    let names: Vec<&str> = skill.agents.iter().map(|agent| agent.agent_name.as_str()).collect();
+    format!("{} v{}  {}", skill.skill_name, skill.version, names.join(", "))
+}
+
+fn agent_line(agent: &AgentGroup) -> String {
+    let names: Vec<&str> = agent.skills.iter().map(|skill| skill.skill_name.as_str()).collect();
+    format!("{}  {}", agent.agent_name, names.join(", "))
 }
 
 fn sync_text(synced: &SyncResponse) -> String {
