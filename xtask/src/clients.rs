@@ -38,6 +38,10 @@ fn inspector(parts: &Parts, era: &str) -> Result<()> {
     let call = ["tools/call", "--tool-name", "retrieve_knowledge", "--tool-args-json", arguments];
     let called = read(&mut inspect(parts, era, &call)?)?;
     ensure!(called.contains("\"id\":\"guidelines.security\""), "unexpected answer: {called}");
+    let arguments = "{\"agent\":\"gemini\",\"capability\":\"undo what it did to my files\"}";
+    let call = ["tools/call", "--tool-name", "lookup_capability", "--tool-args-json", arguments];
+    let found = read(&mut inspect(parts, era, &call)?)?;
+    ensure!(found.contains("\"name\":\"Checkpoints\""), "unexpected answer: {found}");
     let resources = read(&mut inspect(parts, era, &["resources/list"])?)?;
     ensure!(resources.contains("knowledge://knowledge/README.md"), "unexpected list: {resources}");
     let prompts = read(&mut inspect(parts, era, &["prompts/list"])?)?;

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use cap_std::fs::Dir;
@@ -16,12 +17,16 @@ use crate::path::RelPath;
 use crate::semantic::Semantic;
 use crate::snapshot::{File, Indexes, Snapshot};
 
+/// How long after the start the model is waited for.
+const MODEL_PATIENCE: Duration = Duration::from_secs(5);
+
 /// All knowledge bases of a process.
 pub struct Library {
     bases: Vec<Arc<Base>>,
     current: ArcSwap<Snapshot>,
     semantic: Arc<ArcSwap<Semantic>>,
     generation: Generation,
+    opened: Instant,
     /// Held for the length of a sync, so that syncs take turns.
     writing: Mutex<Writing>,
 }
@@ -133,6 +138,7 @@ impl Library {
             current: ArcSwap::from_pointee(empty),
             semantic,
             generation: Generation::default(),
+            opened: Instant::now(),
             writing: Mutex::new(Writing { keyword, next_version: 0 }),
         })
     }
@@ -166,8 +172,12 @@ impl Library {
         Ok(changes)
     }
 
-    /// The vector of a short text; `None` until the model is loaded.
+    /// The vector of a short text. Right after the start it waits for the model, which takes less
+    /// than a second; `None` if there is none.
     pub fn embed(&self, text: &str) -> Option<Vec<f32>> {
+        while self.semantic.load().embedder.is_none() && self.opened.elapsed() < MODEL_PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         self.semantic.load().embedder.as_ref()?.embed(text).ok()
     }
 
