@@ -42,6 +42,12 @@ fn inspector(parts: &Parts, era: &str) -> Result<()> {
     let call = ["tools/call", "--tool-name", "lookup_capability", "--tool-args-json", arguments];
     let found = read(&mut inspect(parts, era, &call)?)?;
     ensure!(found.contains("\"name\":\"Checkpoints\""), "unexpected answer: {found}");
+    // A fault of ours would be an error of the client, or none.
+    let nobody = "{\"agent\":\"emacs\",\"capability\":\"hooks\"}";
+    let call = ["tools/call", "--tool-name", "lookup_capability", "--tool-args-json", nobody];
+    let refused = inspect(parts, era, &call)?.output()?;
+    let refused = String::from_utf8_lossy(&refused.stdout).into_owned();
+    ensure!(refused.contains("AGENT_NOT_FOUND"), "the error is lost: {refused}");
     let resources = read(&mut inspect(parts, era, &["resources/list"])?)?;
     ensure!(resources.contains("knowledge://knowledge/README.md"), "unexpected list: {resources}");
     let prompts = read(&mut inspect(parts, era, &["prompts/list"])?)?;

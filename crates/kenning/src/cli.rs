@@ -35,7 +35,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FOLDER")]
     pub model_path: Option<String>,
     /// A `PostgreSQL` database that a team shares, instead of this user's own file
-    #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
     /// A folder with a catalog of your own agents, besides the built-in one
     #[arg(long, global = true, value_name = "FOLDER")]

@@ -170,15 +170,11 @@ impl ToolError {
         Self { error: "INTERNAL", message: error.to_string(), ..Self::default() }
     }
 
-    /// Text for the model, the same as data for programs.
+    /// As text, in the form of data. Not as structured content: clients hold that against the
+    /// tool's output schema, and would hide the error behind one of their own.
     pub(crate) fn into_result(self) -> CallToolResult {
-        let text = match &self.hint {
-            Some(hint) => format!("{}\nhint: {hint}", self.message),
-            None => self.message.clone(),
-        };
-        let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-        result.structured_content = serde_json::to_value(&self).ok();
-        result
+        let text = serde_json::to_string(&self).unwrap_or(self.message);
+        CallToolResult::error(vec![ContentBlock::text(text)])
     }
 }
 
