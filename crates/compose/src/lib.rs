@@ -26,6 +26,7 @@ pub mod limits;
 pub mod list;
 mod merge;
 pub mod model;
+mod prepare;
 pub mod sources;
 pub mod storage;
 mod template;

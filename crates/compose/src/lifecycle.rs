@@ -174,7 +174,7 @@ impl Compose {
     fn keep_trial(
         &self,
         draft_id: &str,
-        prepared: &crate::generate::Prepared<'_>,
+        prepared: &crate::prepare::Prepared<'_>,
         generated: Generated,
     ) -> Result<String, Error> {
         let reason = Some("a test of the draft".to_owned());

@@ -18,7 +18,8 @@ pub struct Limits {
     pub max_batch_size: usize,
     /// Steps a template may take
     pub template_fuel: u64,
-    /// How deep templates may include and macros may call each other
+    /// How deep templates may include and macros may call each other: an include counts for ten, a
+    /// call for four
     pub template_recursion: usize,
     /// Bytes a template may write
     pub template_output_bytes: usize,
@@ -34,7 +35,7 @@ impl Default for Limits {
             ephemeral_retention_days: 30,
             max_batch_size: 50,
             template_fuel: 2_000_000,
-            template_recursion: 48,
+            template_recursion: 200,
             template_output_bytes: 10_000_000,
             template_work_bytes: 100_000_000,
         }

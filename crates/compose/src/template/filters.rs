@@ -85,7 +85,8 @@ pub(super) fn register(env: &mut Environment<'_>, budget: &Arc<Budget>) {
     let plain = Arc::new(plain());
     for name in names {
         let (budget, plain) = (budget.clone(), plain.clone());
-        env.add_filter(name, move |args: Rest<Value>| {
+        env.add_filter(name, move |args: Rest<ValueOrKwargs>| {
+            let args = args.into_values();
             budget.spend_values(&args)?;
             budget.spend(growth(name, &args)?)?;
             let made = plain.empty_state().apply_filter(name, &args)?;
@@ -95,7 +96,8 @@ pub(super) fn register(env: &mut Environment<'_>, budget: &Arc<Budget>) {
     }
     for name in TESTS {
         let (budget, plain) = (budget.clone(), plain.clone());
-        env.add_test(name, move |args: Rest<Value>| {
+        env.add_test(name, move |args: Rest<ValueOrKwargs>| {
+            let args = args.into_values();
             budget.spend_values(&args)?;
             plain.empty_state().perform_test(name, &args)
         });

@@ -165,10 +165,13 @@ fn is_tuple(value: &Value) -> bool {
     value.downcast_object_ref::<Tuple>().is_some()
 }
 
+/// The engine's own error for a value that is undefined says which it is.
 fn defined(values: &[Value]) -> Result<(), Error> {
-    match values.iter().any(Value::is_undefined) {
-        true => Err(Error::from(ErrorKind::UndefinedError)),
-        false => Ok(()),
+    let undefined = values.iter().find(|value| value.is_undefined());
+    match undefined.map(|value| value.get_attr("")) {
+        None => Ok(()),
+        Some(Err(error)) => Err(error),
+        Some(Ok(_)) => Err(Error::from(ErrorKind::UndefinedError)),
     }
 }
 

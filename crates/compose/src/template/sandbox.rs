@@ -75,7 +75,8 @@ impl Sandbox<'_> {
         env.set_auto_escape_callback(|_| AutoEscape::None);
         env.set_fuel(Some(self.limits.template_fuel));
         env.set_recursion_limit(self.limits.template_recursion);
-        env.set_debug(false);
+        // So that errors say which value is undefined.
+        env.set_debug(true);
         env.remove_global("debug");
         env.remove_global("dict");
         let paid = budget.clone();
@@ -103,7 +104,13 @@ impl Sandbox<'_> {
                     return Err(minijinja::Error::new(ErrorKind::BadInclude, problem));
                 }
             };
-            let hardened = harden(&text)?;
+            let hardened = match harden(&text) {
+                Ok(hardened) => hardened,
+                Err(error) => {
+                    seen.fault = Some(fault(name, &error));
+                    return Err(error);
+                }
+            };
             seen.mentioned.extend(hardened.mentioned);
             seen.files.insert(name.to_owned(), blake3::hash(text.as_bytes()).to_hex().to_string());
             Ok(Some(hardened.source))

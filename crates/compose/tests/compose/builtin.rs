@@ -229,7 +229,7 @@ fn every_client_has_its_snippet() {
     }
     assert_eq!(snippets, 8);
     let codex = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    assert!(codex.contains("[mcp_servers.kenning]\ncommand = \"kenning\"\nargs = [\"serve\",\"--toolsets\",\"all\"]"), "{codex}");
+    assert!(codex.contains("[mcp_servers.kenning]\ncommand = \"kenning\"\nargs = [\"serve\", \"--toolsets\", \"all\"]"), "{codex}");
     let one = bed.generate("client-config", json!({"client": "zed"})).unwrap().shown.content;
     assert!(one.contains("context_servers") && !one.contains("Cursor"), "{one}");
     let none = bed.generate("client-config", json!({"client": "nope"})).unwrap().shown.content;

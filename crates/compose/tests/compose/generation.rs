@@ -165,17 +165,17 @@ fn sources_are_read_with_parameters_from_the_context() {
     ]});
     bed.put(&config);
     let made = bed.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/from a file/2/true");
+    assert_eq!(made.shown.content, "do it/5/from a file/2/True");
     assert_eq!(made.warnings, ["source `gaps` of `c` failed: no store"]);
     // What the context has stands for the source.
     let asked = parrot.0.load(Ordering::SeqCst);
     let given = json!({"what": "it", "g": 1, "k": {"params": {"task": "t", "max": 1}}});
-    assert_eq!(bed.generate("c", given).unwrap().shown.content, "t/2/from a file/2/false");
+    assert_eq!(bed.generate("c", given).unwrap().shown.content, "t/2/from a file/2/False");
     assert_eq!(parrot.0.load(Ordering::SeqCst), asked);
     // A file that changes is an input that changes.
     bed.file("notes.txt", "changed");
     let made = bed.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/changed/2/true");
+    assert_eq!(made.shown.content, "do it/5/changed/2/True");
     config["inputs"]["sources"][3]["required"] = json!(true);
     bed.put(&config);
     assert_eq!(code(bed.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");

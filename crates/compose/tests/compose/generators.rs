@@ -46,7 +46,7 @@ fn demonstration_shows_the_examples_of_elements() {
     config["elements"] = json!([
         {"name": "title", "example_output": "A title"},
         {"name": "body", "example_output": "Some text with {{title}} in it."},
-        {"name": "none"},
+        {"name": "empty"},
     ]);
     bed.put(&config);
     let made = bed.generate("d", json!({})).unwrap();
@@ -56,7 +56,7 @@ fn demonstration_shows_the_examples_of_elements() {
     let made = bed.generate("d", json!({})).unwrap();
     assert_eq!(made.shown.content, "A title\n\nSome text with {{title}} in it.");
     config["generation"]["patterns"][0] =
-        json!({"id": "p", "type": "demonstration", "template": "{{none}}"});
+        json!({"id": "p", "type": "demonstration", "template": "{{empty}}"});
     bed.put(&config);
     assert_eq!(code(bed.generate("d", json!({}))), "MISSING_VARIABLE");
 }
