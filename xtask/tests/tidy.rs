@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     (
         "kenning",
         &[
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
+    ("kenning-compose", &[]),
     ("kenning-registry", &[]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
@@ -35,8 +36,13 @@ const ARROWS: [(&str, &[&str]); 11] = [
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 4] =
-    ["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
+const ROOMS: [&str; 5] = [
+    "kenning-catalog",
+    "kenning-compose",
+    "kenning-gaps",
+    "kenning-knowledge",
+    "kenning-registry",
+];
 const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]

@@ -128,9 +128,10 @@ impl Compose {
             outputs.push(self.write_output(id, known.as_ref(), output, text)?);
         }
         self.remember(id, known, &outputs)?;
-        let status = match outputs.iter().any(|output| output.written) {
-            true => AssemblyStatus::Assembled,
-            false => AssemblyStatus::Unchanged,
+        let status = if outputs.iter().any(|output| output.written) {
+            AssemblyStatus::Assembled
+        } else {
+            AssemblyStatus::Unchanged
         };
         Ok(AssembleResponse {
             success: true,

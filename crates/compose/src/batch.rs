@@ -111,11 +111,10 @@ impl Compose {
         let (next, done, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
             while let Some(id) = request.content_ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = match stop.load(Ordering::Acquire) {
-                    true => not_run(id),
-                    false => {
-                        result(id, self.generate(id, context(request, id), request.force, None))
-                    }
+                let result = if stop.load(Ordering::Acquire) {
+                    not_run(id)
+                } else {
+                    result(id, self.generate(id, context(request, id), request.force, None))
                 };
                 if result.status == BatchStatus::Failed && !request.continue_on_error {
                     stop.store(true, Ordering::Release);
@@ -164,12 +163,14 @@ impl Compose {
                 return Err(Error::invalid("content_ids", format!("`{id}` is named twice")));
             }
         }
-        let individual = request.individual_contexts.iter().flat_map(BTreeMap::keys);
-        for id in individual.filter(|id| !seen.contains(id)) {
-            let problem = format!("`{id}` is not one of content_ids");
-            return Err(Error::invalid("individual_contexts", problem));
+        let mut individual = request.individual_contexts.iter().flat_map(BTreeMap::keys);
+        match individual.find(|id| !seen.contains(id)) {
+            None => Ok(()),
+            Some(id) => {
+                let problem = format!("`{id}` is not one of content_ids");
+                Err(Error::invalid("individual_contexts", problem))
+            }
         }
-        Ok(())
     }
 }
 

@@ -78,9 +78,10 @@ mod tests {
 
     #[test]
     fn long_texts_are_compared_too() {
-        let old: String = (0..20_000).map(|n| format!("{n}\n")).collect();
-        let new: String = (10..20_010).map(|n| format!("{n}\n")).collect();
-        let found = changes(&old, &new);
+        let lines = |range: std::ops::Range<usize>| {
+            range.map(|n| n.to_string()).collect::<Vec<_>>().join("\n")
+        };
+        let found = changes(&lines(0..20_000), &lines(10..20_010));
         assert_eq!((found.lines_added, found.lines_removed), (10, 10));
     }
 }

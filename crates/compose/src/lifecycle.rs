@@ -98,7 +98,8 @@ pub struct ModifyRequest {
 /// A draft, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Draft {
-    draft_id: String,
+    #[serde(rename = "draft_id")]
+    id: String,
     config_type: ConfigType,
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +116,7 @@ impl Compose {
         let created_at = self.now();
         let name = format!("{text}{}{}", created_at.0, std::process::id());
         let draft = Draft {
-            draft_id: format!("draft-{}-{}", request.config_type, &hash(&name)[..12]),
+            id: format!("draft-{}-{}", request.config_type, &hash(&name)[..12]),
             config_type: request.config_type,
             created_at,
             description: request.description.clone(),
@@ -124,8 +125,8 @@ impl Compose {
         self.put_draft(&draft)?;
         Ok(DraftResponse {
             success: true,
-            next: format!("`test_config` and `save_config` with `{}`", draft.draft_id),
-            draft_id: draft.draft_id,
+            next: format!("`test_config` and `save_config` with `{}`", draft.id),
+            draft_id: draft.id,
             config_type: draft.config_type,
             created_at,
         })
@@ -134,20 +135,19 @@ impl Compose {
     pub fn test_config(&self, request: &TestRequest) -> Result<TestResponse, Error> {
         let draft = self.draft(&request.draft_id)?;
         let given = request.context.clone().unwrap_or_default();
-        match self.checked(draft.config_type, &draft.draft_id, &draft.config_data)? {
+        match self.checked(draft.config_type, &draft.id, &draft.config_data)? {
             Config::Content(config) => {
                 let preview = self.preview(&config, given.clone(), false)?;
-                let uri = match request.dry_run {
-                    true => None,
-                    false => {
-                        let prepared = self.prepare(&config, given)?;
-                        let generated = self.run(&prepared)?;
-                        Some(self.keep_trial(&draft.draft_id, &prepared, generated)?)
-                    }
+                let uri = if request.dry_run {
+                    None
+                } else {
+                    let prepared = self.prepare(&config, given)?;
+                    let generated = self.run(&prepared)?;
+                    Some(self.keep_trial(&draft.id, &prepared, generated)?)
                 };
                 Ok(TestResponse {
                     success: true,
-                    draft_id: draft.draft_id,
+                    draft_id: draft.id,
                     config_type: draft.config_type,
                     shown: preview.shown,
                     size_bytes: preview.size_bytes,
@@ -160,7 +160,7 @@ impl Compose {
                     self.compose(&config, request.context.as_ref(), Refresh::AsNeeded)?;
                 Ok(TestResponse {
                     success: true,
-                    draft_id: draft.draft_id,
+                    draft_id: draft.id,
                     config_type: draft.config_type,
                     shown: composed.shown(),
                     size_bytes: composed.outputs.iter().map(|(_, text)| text.len()).sum(),
@@ -191,7 +191,7 @@ impl Compose {
             return Err(Error::Exists { config_type, id: id.to_owned() });
         }
         let saved = self.put_config(config_type, id, draft.config_data, before)?;
-        self.inner.state.remove(&draft_file(&draft.draft_id))?;
+        self.inner.state.remove(&draft_file(&draft.id))?;
         Ok(saved)
     }
 
@@ -215,12 +215,12 @@ impl Compose {
 
     fn modify_draft(&self, mut draft: Draft, patch: &Value) -> Result<SaveResponse, Error> {
         draft.config_data = revised(draft.config_data, patch);
-        self.checked(draft.config_type, &draft.draft_id, &draft.config_data)?;
+        self.checked(draft.config_type, &draft.id, &draft.config_data)?;
         self.put_draft(&draft)?;
         Ok(SaveResponse {
             success: true,
-            path: draft_file(&draft.draft_id),
-            config_id: draft.draft_id,
+            path: draft_file(&draft.id),
+            config_id: draft.id,
             config_type: draft.config_type,
             backup: None,
             shadows_builtin: false,
@@ -326,7 +326,7 @@ impl Compose {
 
     fn put_draft(&self, draft: &Draft) -> Result<(), Error> {
         let text = serde_json::to_string(draft).unwrap_or_default();
-        self.inner.state.write(&draft_file(&draft.draft_id), &text, Durability::Cached)
+        self.inner.state.write(&draft_file(&draft.id), &text, Durability::Cached)
     }
 }
 

@@ -8,10 +8,7 @@ use crate::error::Error;
 pub(crate) fn concat<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let texts = texts.into_iter().map(|text| text.trim_matches(['\n', '\r']));
     let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-    match texts.is_empty() {
-        true => String::new(),
-        false => texts.join("\n\n") + "\n",
-    }
+    if texts.is_empty() { String::new() } else { texts.join("\n\n") + "\n" }
 }
 
 /// Into each other, by format. `texts` come with the id they have in messages.

@@ -26,6 +26,7 @@ impl Timestamp {
         Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
+    #[must_use]
     pub fn days_before(self, days: u32) -> Self {
         Self(self.0.saturating_sub(i64::from(days) * DAY))
     }

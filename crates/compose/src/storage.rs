@@ -148,16 +148,14 @@ impl Compose {
 
     /// All of a content: `content://{id}[/{version}]`.
     pub fn content(&self, id: &str, version: Option<&str>) -> Result<Version, Error> {
-        match version {
-            Some(version) => self.inner.versions.load(id, version),
-            None => match self.inner.versions.latest(id)? {
-                Some(version) => Ok(version),
-                None => {
-                    self.inner.configs.content(id)?;
-                    Err(Error::NotGenerated { id: id.to_owned() })
-                }
-            },
+        if let Some(version) = version {
+            return self.inner.versions.load(id, version);
         }
+        if let Some(latest) = self.inner.versions.latest(id)? {
+            return Ok(latest);
+        }
+        self.inner.configs.content(id)?;
+        Err(Error::NotGenerated { id: id.to_owned() })
     }
 
     /// Contents of which there is a version, sorted.

@@ -52,9 +52,9 @@ pub struct Rule {
     pub kind: RuleType,
     #[serde(default)]
     pub severity: Severity,
-    /// By type. length: min, max (characters); tokens: max; lines: min, max; required_fields: fields
-    /// (keys of JSON or YAML, headings of Markdown); pattern: regex, absent; forbidden: words;
-    /// format: format; schema: schema
+    /// By type: `length` and `lines` and `tokens` have `min` and `max`; `required_fields` has `fields`
+    /// (keys of JSON or YAML, headings of Markdown); `pattern` has `regex` and `absent`; `forbidden`
+    /// has `words`; `format` has `format`; `schema` has `schema`
     #[serde(default)]
     pub config: Map<String, Value>,
 }

@@ -184,12 +184,11 @@ pub(crate) fn revised(mut data: Value, patch: &Value) -> Value {
     }
     if let Value::Object(fields) = &mut data {
         for (key, change) in changes {
-            match change {
-                Value::Null => drop(fields.shift_remove(key)),
-                _ => {
-                    let old = fields.get(key).cloned().unwrap_or(Value::Null);
-                    fields.insert(key.clone(), revised(old, change));
-                }
+            if change.is_null() {
+                fields.shift_remove(key);
+            } else {
+                let old = fields.get(key).cloned().unwrap_or(Value::Null);
+                fields.insert(key.clone(), revised(old, change));
             }
         }
     }

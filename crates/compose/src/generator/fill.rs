@@ -130,14 +130,12 @@ pub(crate) fn fill_value(
     Ok(match value {
         Value::String(text) => {
             let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
-            match whole.map(str::trim).filter(|name| is_dotted_name(name)) {
-                Some(name) => lookup(context, name)
-                    .cloned()
-                    .ok_or_else(|| FillFault::Missing(name.to_owned()))?,
-                None => {
-                    let fetch = |path: &str| lookup(context, path).map(shown);
-                    Value::String(fill(text, Undefined::Error, limit, fetch)?.text)
-                }
+            if let Some(name) = whole.map(str::trim).filter(|name| is_dotted_name(name)) {
+                let found = lookup(context, name).cloned();
+                found.ok_or_else(|| FillFault::Missing(name.to_owned()))?
+            } else {
+                let fetch = |path: &str| lookup(context, path).map(shown);
+                Value::String(fill(text, Undefined::Error, limit, fetch)?.text)
             }
         }
         Value::Array(items) => {

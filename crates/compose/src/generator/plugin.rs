@@ -165,7 +165,9 @@ fn read(path: &Path, taken: &[&str]) -> Scan {
     let Ok(folder) = Folder::open(path) else { return scan };
     let names = folder.names_here().unwrap_or_default();
     let mut found: Vec<String> = Vec::new();
-    for name in names.into_iter().filter(|name| name.ends_with(".toml")) {
+    for name in
+        names.into_iter().filter(|name| Path::new(name).extension().is_some_and(|e| e == "toml"))
+    {
         let plugin = read_one(&folder, &name, path).and_then(|plugin| {
             let own = &plugin.plugin.generator_type;
             if taken.contains(&own.as_str()) {

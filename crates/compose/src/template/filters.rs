@@ -219,9 +219,9 @@ fn values_in(value: &Value, depth: usize) -> u64 {
         return 1;
     }
     let is_map = value.kind() == minijinja::value::ValueKind::Map;
-    let sizes = inner.map(|item| match is_map {
-        true => value.get_item(&item).map_or(1, |inner| values_in(&inner, depth + 1)),
-        false => values_in(&item, depth + 1),
+    let sizes = inner.map(|item| {
+        let inner = if is_map { value.get_item(&item).unwrap_or_default() } else { item };
+        values_in(&inner, depth + 1)
     });
     1 + sizes.sum::<u64>()
 }

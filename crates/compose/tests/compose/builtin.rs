@@ -69,10 +69,10 @@ fn knowledge(params: &KnowledgeParams) -> KnowledgeDigest {
         ),
         node("t2", "task", "Pay later", "No steps yet."),
     ];
-    if !params.types.is_empty() {
-        nodes.retain(|node| params.types.contains(&node.kind));
-    } else {
+    if params.types.is_empty() {
         nodes.truncate(1);
+    } else {
+        nodes.retain(|node| params.types.contains(&node.kind));
     }
     KnowledgeDigest {
         bases: vec![KnowledgeBase { name: "handbook".to_owned(), files: 4, nodes: 4 }],

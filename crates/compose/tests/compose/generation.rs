@@ -64,7 +64,7 @@ fn required_variables_are_named_before_anything_runs() {
     ));
     match bed.generate("c", json!({"a": 1})) {
         Err(Error::MissingVariables { id, names }) => {
-            assert_eq!((id.as_str(), names), ("c", vec!["b".to_owned()]))
+            assert_eq!((id.as_str(), names), ("c", vec!["b".to_owned()]));
         }
         other => panic!("{other:?}"),
     }

@@ -61,6 +61,7 @@ fn demonstration_shows_the_examples_of_elements() {
     assert_eq!(code(bed.generate("d", json!({}))), "MISSING_VARIABLE");
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "cases read better with the value in them")]
 fn gherkin(data: Value) -> Result<String, Error> {
     bed().pattern(json!({"type": "bdd_scenario_assembly", "generation_config": data}), json!({}))
 }
@@ -138,10 +139,10 @@ struct Echo(Mutex<Vec<String>>);
 impl Model for Echo {
     fn complete(&self, prompt: &str) -> Result<String, ModelError> {
         self.0.lock().unwrap().push(prompt.to_owned());
-        match prompt.contains("fail") {
-            true => Err(ModelError("overloaded".to_owned())),
-            false => Ok("```rust\nfn main() {}\n```".to_owned()),
+        if prompt.contains("fail") {
+            return Err(ModelError("overloaded".to_owned()));
         }
+        Ok("```rust\nfn main() {}\n```".to_owned())
     }
 }
 

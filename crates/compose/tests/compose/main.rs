@@ -9,6 +9,7 @@ mod builtin;
 mod crash;
 mod generation;
 mod generators;
+#[cfg(unix)]
 mod jail;
 mod lifecycle;
 mod limits;

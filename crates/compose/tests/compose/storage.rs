@@ -111,9 +111,10 @@ proptest! {
                 format!("{text}-{n:06}")
             })
             .collect();
-        let pinned: BTreeSet<String> = match versions.is_empty() {
-            true => BTreeSet::new(),
-            false => pins.iter().map(|pin| pin.get(&versions).clone()).collect(),
+        let pinned: BTreeSet<String> = if versions.is_empty() {
+            BTreeSet::new()
+        } else {
+            pins.iter().map(|pin| pin.get(&versions).clone()).collect()
         };
         let retention = Retention { keep_versions, keep_days, keep_latest };
         let found = kept(&versions, &retention, now, &pinned);

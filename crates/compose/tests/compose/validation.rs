@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::bed::{Bed, artifact, bed, code, content};
 
+#[expect(clippy::needless_pass_by_value, reason = "cases read better with the value in them")]
 fn rule(kind: &str, severity: &str, config: Value) -> Rule {
     serde_json::from_value(json!({"type": kind, "severity": severity, "config": config})).unwrap()
 }

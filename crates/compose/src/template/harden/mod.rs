@@ -51,11 +51,8 @@ fn check_tags(source: &str, syntax: &SyntaxConfig) -> Result<(), Error> {
     for token in tokenize(source, false, syntax.clone()) {
         match token?.0 {
             Token::VariableStart | Token::BlockStart => operators = 0,
-            Token::TemplateData(_) | Token::Str(_) | Token::String(_) | Token::Comma => {}
-            Token::Int(_) | Token::Float(_) | Token::Colon => {}
             Token::Ident("elif") => elifs += 1,
-            Token::Ident(name) if !matches!(name, "and" | "or" | "not" | "is" | "in" | "if") => {}
-            _ => operators += 1,
+            token => operators += usize::from(is_operator(&token)),
         }
         if operators > MAX_OPERATORS {
             return Err(refused(format!("a tag has more than {MAX_OPERATORS} operators")));
@@ -65,6 +62,18 @@ fn check_tags(source: &str, syntax: &SyntaxConfig) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whatever may lie in another of its kind.
+fn is_operator(token: &Token<'_>) -> bool {
+    match token {
+        Token::Ident(name) => matches!(*name, "and" | "or" | "not" | "is" | "in" | "if"),
+        Token::TemplateData(_) | Token::Comma | Token::Colon => false,
+        value => !matches!(
+            value,
+            Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_)
+        ),
+    }
 }
 
 fn refused(problem: impl Into<String>) -> Error {
