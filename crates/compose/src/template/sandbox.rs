@@ -9,9 +9,14 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde_json::Map;
 
 use super::{Budget, filters, harden, operators};
-use crate::error::Error;
+use crate::error::{Error, shortened_to};
 use crate::folder::Folder;
 use crate::limits::Limits;
+
+/// What looking for a file costs: a list of names can be included, and looped over.
+const LOOKUP: u64 = 10_000;
+/// How much of the engine's message an error repeats: it may have values in it.
+const PROBLEM: usize = 500;
 
 /// Where templates run: which folder they may include from, and how much they may use.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +54,7 @@ impl Sandbox<'_> {
         let budget = Arc::new(Budget::new(self.limits.template_work_bytes));
         let seen = Arc::new(Mutex::new(Seen::default()));
         let mut env = self.environment(&budget);
-        self.load_from_root(&mut env, &seen);
+        self.load_from_root(&mut env, &seen, &budget);
         let mut writer = Capped { bytes: Vec::new(), limit: self.limits.template_output_bytes };
         let outcome = env.template_from_named_str(id, &hardened.source).and_then(|template| {
             template.render_captured_to(Value::from(Serde(context)), &mut writer).map(drop)
@@ -90,10 +95,16 @@ impl Sandbox<'_> {
     }
 
     /// Includes are read from the workspace and hardened like the template itself.
-    fn load_from_root(self, env: &mut Environment<'_>, seen: &Arc<Mutex<Seen>>) {
-        let (root, seen) = (self.root.clone(), seen.clone());
+    fn load_from_root(
+        self,
+        env: &mut Environment<'_>,
+        seen: &Arc<Mutex<Seen>>,
+        budget: &Arc<Budget>,
+    ) {
+        let (root, seen, budget) = (self.root.clone(), seen.clone(), budget.clone());
         let max = self.limits.max_content_size_bytes;
         env.set_loader(move |name| {
+            budget.spend(LOOKUP)?;
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let text = match root.read(name, max) {
                 Ok(Some(text)) => text,
@@ -104,6 +115,7 @@ impl Sandbox<'_> {
                     return Err(minijinja::Error::new(ErrorKind::BadInclude, problem));
                 }
             };
+            budget.spend(text.len() as u64)?;
             let hardened = match harden(&text) {
                 Ok(hardened) => hardened,
                 Err(error) => {
@@ -143,7 +155,11 @@ fn fault(id: &str, error: &minijinja::Error) -> Error {
         Some(file) => format!("`{file}`: {problem}"),
         None => problem,
     };
-    Error::Template { id: id.to_owned(), line: inner.line(), problem }
+    Error::Template {
+        id: id.to_owned(),
+        line: inner.line(),
+        problem: shortened_to(&problem, PROBLEM),
+    }
 }
 
 /// Takes bytes up to a limit and then no more.

@@ -238,9 +238,16 @@ fn values_that_hold_themselves_are_not_followed() {
 #[test]
 fn looking_again_and_again_at_much_is_work() {
     let bed = bed();
-    for step in
-        ["big == other", "'y' in big", "big[7:]", "big[99]", "big is eq other", "big < other"]
-    {
+    for step in [
+        "big == other",
+        "'y' in big",
+        "big[7:]",
+        "big[99]",
+        "big is eq other",
+        "big < other",
+        "loop.changed(big)",
+        "{big: 1}[other]",
+    ] {
         let template = format!(
             "{{% set big = 'x' * 1000000 %}}{{% set other = 'x' * 1000000 %}}{{% for i in range(90000) %}}{{% if {step} %}}{{% endif %}}{{% endfor %}}"
         );
@@ -264,6 +271,8 @@ fn includes_cannot_run_away() {
         matches!(outcome, Err(Error::Template { .. } | Error::Exhausted { .. })),
         "{outcome:?}"
     );
+    let names = "{% set names = range(90000)|map('string')|list %}{% for i in range(90000) %}{% include names ignore missing %}{% endfor %}";
+    assert_eq!(exhausted(&bed, names), "template_work_bytes");
     let recursion = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
     assert!(refused(&bed, recursion).contains("recursion"));
     bed.file("bomb.j2", "{% for i in range(90000) %}{% include 'line.j2' %}{% endfor %}");

@@ -90,7 +90,7 @@ impl Writer {
             Expr::GetItem(item) => {
                 self.wrapped(WALKED, &item.expr)?;
                 self.put("[");
-                self.expression(&item.subscript_expr)?;
+                self.wrapped(WALKED, &item.subscript_expr)?;
                 self.put("]");
                 Ok(())
             }
@@ -146,17 +146,21 @@ impl Writer {
 
     pub(super) fn call(&mut self, call: &ast::Call<'_>) -> Outcome {
         self.operand(&call.expr)?;
-        // A recursive loop goes through what it is given.
-        let recursion = matches!(&call.expr, Expr::Var(variable) if variable.id == "loop");
+        if call.args.is_empty() {
+            self.put("()");
+            return Ok(());
+        }
+        // A recursive loop goes through what it is given, and `loop.changed` compares it.
+        let looked_at = match &call.expr {
+            Expr::Var(variable) => variable.id == "loop",
+            Expr::GetAttr(_) => true,
+            _ => false,
+        };
         match call.args.as_slice() {
-            [CallArg::Pos(inner)] if recursion => {
+            [CallArg::Pos(inner)] if looked_at => {
                 self.put("(");
-                self.wrapped(WALKED, inner)?;
+                self.wrapped(BUILT, inner)?;
                 self.put(")");
-                Ok(())
-            }
-            [] => {
-                self.put("()");
                 Ok(())
             }
             arguments => self.arguments(arguments),
