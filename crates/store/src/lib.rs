@@ -2,7 +2,7 @@
 //!
 //! The rooms say what they need to remember as traits; this crate implements them: vectors
 //! ([`embeddings`]), questions that found nothing ([`misses`]), agents and their capabilities
-//! ([`registry`]). [`location`] says where a store is, [`engine`] lets one set of statements run
+//! ([`registry`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
 //! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
 //! registry from one store to another.
 //!
@@ -13,6 +13,7 @@ mod engine;
 mod location;
 mod misses;
 mod registry;
+mod tokens;
 mod transfer;
 mod watch;
 
@@ -24,6 +25,7 @@ use engine::Pool;
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
+pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
 
