@@ -12,7 +12,7 @@ use crate::register::CapabilityInput;
 /// The longest name of an agent or a skill, in characters.
 pub const MAX_NAME: usize = 255;
 /// The longest version, in characters.
-const MAX_VERSION: usize = 255;
+pub const MAX_VERSION: usize = 255;
 /// How many capabilities one call may register.
 pub const MAX_CAPABILITIES: usize = 10_000;
 /// How much metadata one capability may have, in bytes of JSON.
