@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(meter.typical("tool"), None);
         assert_eq!(meter.typical("no tool"), None);
         for _ in 0..90 {
-            meter.record("tool", Duration::from_micros(2_000));
+            meter.record("tool", Duration::from_millis(2));
         }
         for _ in 0..10 {
             meter.record("tool", Duration::from_millis(13));

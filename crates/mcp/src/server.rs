@@ -18,6 +18,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use crate::house::House;
 use crate::inventory::Inventory;
 use crate::prompt::Prompt;
+use crate::resource::ResourceFamily;
 use crate::rooms::Rooms;
 use crate::session::{ChangeFeed, Subscriptions};
 use crate::tool::{Invocation, Tool, ToolError, UNAVAILABLE};
@@ -223,7 +224,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let live = self.inventory().family(&uri).is_some_and(|family| family.is_live());
+        let live = self.inventory().family(&uri).is_some_and(ResourceFamily::is_live);
         let ttl_ms = if live { 0 } else { FILES_TTL_MS };
         let contents = self.blocking(move |house| house.read(&uri)).await??;
         Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).into())

@@ -8,7 +8,7 @@ use crate::house::House;
 use crate::server::VERSION;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Generators {
+pub(super) struct Registered {
     generators: Map<String, Value>,
     selection_strategy: SelectionStrategy,
     metadata: Counts,
@@ -22,7 +22,7 @@ struct Counts {
     plugin_count: usize,
 }
 
-pub(super) fn of(house: &House) -> Generators {
+pub(super) fn of(house: &House) -> Registered {
     let all = list(house);
     let from = |source: &str| all.iter().filter(|one| one["source"] == source).count();
     let metadata = Counts {
@@ -35,7 +35,7 @@ pub(super) fn of(house: &House) -> Generators {
     let strategy = strategy.map(|generators| generators.selection_strategy(&house.rooms));
     let by_type =
         all.into_iter().map(|one| (one["type"].as_str().unwrap_or_default().to_owned(), one));
-    Generators {
+    Registered {
         generators: by_type.collect(),
         selection_strategy: strategy.unwrap_or_else(nothing_to_select),
         metadata,

@@ -98,7 +98,7 @@ impl ResourceFamily for Capabilities {
     }
 
     fn description(&self) -> &'static str {
-        "What this server offers, made from what it is"
+        "What this server is and offers"
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {

@@ -24,7 +24,7 @@ const NAMING_A_NODE: [CommonError; 6] = [
     CommonError { code: "AMBIGUOUS_NODE", message: "Several knowledge bases have it; say which" },
     CommonError { code: "FILE_NOT_FOUND", message: "No knowledge base has a file at this path" },
     CommonError { code: "SECTION_NOT_FOUND", message: "The file has no section of this name" },
-    CommonError { code: "INVALID_PATH", message: "The path leads out of the knowledge base" },
+    CommonError { code: "INVALID_PATH", message: "The path is none of a knowledge base" },
 ];
 
 /// What the knowledge bases are held to.

@@ -18,7 +18,7 @@ fn check(schema: &Value, instance: &Value) {
 }
 
 /// An object with all of these properties and no others.
-fn exactly(properties: Value) -> Value {
+fn exactly(properties: &Value) -> Value {
     let required: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
     json!({
         "type": "object", "properties": properties, "required": required,
@@ -38,7 +38,7 @@ fn count() -> Value {
     json!({"type": "integer", "minimum": 0})
 }
 
-fn map_of(values: Value) -> Value {
+fn map_of(values: &Value) -> Value {
     json!({"type": "object", "additionalProperties": values})
 }
 
@@ -46,13 +46,13 @@ fn map_of(values: Value) -> Value {
 async fn the_server_has_the_contracts_form() {
     let client = Site::handbook().client().await;
     let server = describe(&client, "server").await;
-    let schema = exactly(json!({
+    let schema = exactly(&json!({
         "name": {"const": "kenning"},
         "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+"},
         "mcp_version": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
-        "features": map_of(json!({"type": "boolean"})),
-        "limits": map_of(json!({"type": "integer", "minimum": 1})),
-        "runtime": exactly(json!({"rust": text(), "rmcp": text(), "platform": text()})),
+        "features": map_of(&json!({"type": "boolean"})),
+        "limits": map_of(&json!({"type": "integer", "minimum": 1})),
+        "runtime": exactly(&json!({"rust": text(), "rmcp": text(), "platform": text()})),
         "tool_count": count(), "resource_count": count(), "generator_count": count(),
     }));
     check(&schema, &server);
@@ -75,28 +75,28 @@ async fn the_server_has_the_contracts_form() {
 #[tokio::test]
 async fn tools_have_the_contracts_form() {
     let client = Site::handbook().client().await;
-    let tool = exactly(json!({
+    let tool = exactly(&json!({
         "name": text(), "category": text(), "description": text(), "version": text(),
         "input_schema": {"type": "object", "required": ["type"]},
         "output_schema": {"type": "object", "required": ["type"]},
         "examples": {
             "type": "array", "minItems": 1,
-            "items": exactly(json!({"input": {"type": "object"}, "description": text()}))
+            "items": exactly(&json!({"input": {"type": "object"}, "description": text()}))
         },
         "common_errors": {
             "type": "array", "minItems": 1,
-            "items": exactly(json!({
+            "items": exactly(&json!({
                 "code": {"type": "string", "pattern": "^[A-Z_]+$"}, "message": text()
             }))
         },
-        "performance": exactly(json!({
+        "performance": exactly(&json!({
             "typical_ms": text(), "timeout_ms": {"type": "string", "pattern": r"^\d+$"}
         })),
     }));
     let tools = describe(&client, "tools").await;
-    let schema = exactly(json!({
-        "tools_by_category": map_of(json!({"type": "array", "minItems": 1, "items": tool})),
-        "metadata": exactly(json!({"total_count": count(), "version": text()})),
+    let schema = exactly(&json!({
+        "tools_by_category": map_of(&json!({"type": "array", "minItems": 1, "items": tool})),
+        "metadata": exactly(&json!({"total_count": count(), "version": text()})),
     }));
     check(&schema, &tools);
     for (category, tools) in tools["tools_by_category"].as_object().unwrap() {
@@ -123,13 +123,13 @@ async fn resources_have_the_contracts_form() {
         "properties": {"type": text(), "description": text(), "enum": texts()},
         "additionalProperties": false
     });
-    let family = exactly(json!({
+    let family = exactly(&json!({
         "patterns": texts(), "mime_type": text(), "description": text(),
-        "parameters": map_of(parameter), "examples": texts(),
+        "parameters": map_of(&parameter), "examples": texts(),
     }));
-    let schema = exactly(json!({
-        "resources": map_of(family),
-        "metadata": exactly(json!({"total_count": count(), "version": text()})),
+    let schema = exactly(&json!({
+        "resources": map_of(&family),
+        "metadata": exactly(&json!({"total_count": count(), "version": text()})),
     }));
     let resources = describe(&client, "resources").await;
     check(&schema, &resources);
@@ -138,7 +138,7 @@ async fn resources_have_the_contracts_form() {
 }
 
 fn generators_schema() -> Value {
-    let upstream = exactly(json!({
+    let upstream = exactly(&json!({
         "services": texts(), "credentials_required": texts(), "optional_services": texts(),
         "expected_latency_ms": {
             "type": "object", "additionalProperties": false,
@@ -147,7 +147,7 @@ fn generators_schema() -> Value {
         "stability": {"enum": ["stable", "beta", "experimental"]},
         "concurrency_safe": {"type": "boolean"},
     }));
-    let mut generator = exactly(json!({
+    let mut generator = exactly(&json!({
         "type": text(), "name": text(), "version": text(),
         "source": {"enum": ["builtin", "plugin"]},
         "status": {"enum": ["stable", "experimental", "deprecated"]},
@@ -159,19 +159,19 @@ fn generators_schema() -> Value {
                 "confidence": {"enum": ["high", "medium", "low"]}
             }
         },
-        "requirements": exactly(json!({
+        "requirements": exactly(&json!({
             "fields": texts(), "dependencies": texts(), "env_vars": texts()
         })),
         "best_for": texts(), "docs_uri": text(),
         "upstream_dependencies": {"anyOf": [upstream, {"type": "null"}]},
     }));
     generator["properties"]["plugin_path"] = text();
-    exactly(json!({
-        "generators": map_of(generator),
-        "selection_strategy": exactly(json!({
+    exactly(&json!({
+        "generators": map_of(&generator),
+        "selection_strategy": exactly(&json!({
             "type": text(), "explanation": text(), "fallback": {"type": "string"}
         })),
-        "metadata": exactly(json!({
+        "metadata": exactly(&json!({
             "version": text(), "generator_count": count(), "builtin_count": count(),
             "plugin_count": count()
         })),

@@ -35,7 +35,7 @@ async fn provoke(client: &Client, name: &str, limit: usize) {
         "max_catalog_name_chars" => catalog_names(client, limit).await,
         "max_version_chars" => {
             let version = |length: usize| format!("1.0.0-{}", "a".repeat(length - 6));
-            let arguments = |length| register(1, "x", &version(length), json!({}));
+            let arguments = |length| register(1, "x", &version(length), &json!({}));
             let refused = call(client, REGISTER, arguments(limit + 1)).await;
             assert_eq!(refused["error"], "INVALID_SEMVER", "{refused}");
             taken(client, REGISTER, arguments(limit)).await;
@@ -75,15 +75,15 @@ fn asking_for(limit: &str) -> Vec<(&'static str, Arguments)> {
             vec![("get_dependencies", |n| json!({"node_id": "README.md", "depth": n}))]
         }
         "max_capabilities_per_call" => {
-            vec![(REGISTER, |n| register(n, "many", "1.0.0", json!({})))]
+            vec![(REGISTER, |n| register(n, "many", "1.0.0", &json!({})))]
         }
         "max_skill_name_chars" => {
             // The name of the first ends in its number.
-            vec![(REGISTER, |n| register(1, &"x".repeat(n - 1), "1.0.0", json!({})))]
+            vec![(REGISTER, |n| register(1, &"x".repeat(n - 1), "1.0.0", &json!({})))]
         }
         "max_metadata_bytes" => vec![(REGISTER, |n| {
             let rest = "a".repeat(n - r#"{"a":""}"#.len());
-            register(1, "heavy", "1.0.0", json!({"a": rest}))
+            register(1, "heavy", "1.0.0", &json!({"a": rest}))
         })],
         "max_listed_groups" => vec![("list_all_capabilities", |n| json!({"max_results": n}))],
         "max_skill_query_chars" => {
@@ -93,7 +93,7 @@ fn asking_for(limit: &str) -> Vec<(&'static str, Arguments)> {
     }
 }
 
-fn register(count: usize, name: &str, version: &str, metadata: Value) -> Value {
+fn register(count: usize, name: &str, version: &str, metadata: &Value) -> Value {
     let skill = |n: usize| json!({"skill_name": format!("{name}{n}"), "version": version, "metadata": metadata});
     json!({"agent_id": 11, "capabilities": (0..count).map(skill).collect::<Vec<_>>()})
 }
