@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
         ],
     ),
     ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
-    ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
+    ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
