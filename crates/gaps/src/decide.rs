@@ -55,6 +55,9 @@ pub struct GapResponse {
     pub message: String,
 }
 
+/// Changes a gap, or others with it; handed its place among its project's gaps.
+type Act<'a> = &'a mut dyn FnMut(&mut [Gap], usize) -> Result<(), Error>;
+
 impl Gaps {
     pub fn close(&self, request: &CloseGapRequest, now: u64) -> Result<GapResponse, Error> {
         let by = named("by", &request.by)?;
@@ -102,12 +105,8 @@ impl Gaps {
         self.memory.gap(id)?.ok_or_else(|| Error::no_gap(id))
     }
 
-    /// Changes a gap as it is at that moment; the place of it among its project's is handed on.
-    fn change(
-        &self,
-        id: &str,
-        act: &mut dyn FnMut(&mut Vec<Gap>, usize) -> Result<(), Error>,
-    ) -> Result<ListedGap, Error> {
+    /// Changes a gap as it is at that moment.
+    fn change(&self, id: &str, act: Act<'_>) -> Result<ListedGap, Error> {
         let project_id = self.found(id)?.project_id;
         let mut changed = None;
         self.memory.change_gaps(&project_id, &mut |gaps| {

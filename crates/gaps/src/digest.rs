@@ -9,8 +9,8 @@ use crate::ports::{Detail, Looked, NewAsk, Ticket, Unheard, Waiting, Whose, Wind
 use crate::session::{PAUSE, Recorded, Session, sessions};
 use crate::{Gaps, Vectors};
 
-/// What is looked at in one go.
-const BATCH: usize = 500;
+/// What is looked at in one go. While it is heard, others who write may have to wait.
+const BATCH: usize = 100;
 /// How far around a call its session is looked for, in milliseconds.
 pub(crate) const REACH: u64 = 6 * 60 * 60 * 1_000;
 const PAUSE_MS: u64 = PAUSE.as_secs() * 1_000;
@@ -23,6 +23,9 @@ pub struct Digested {
     /// Asks that were heard into gaps.
     pub heard: usize,
 }
+
+/// A project, and one of its users or nobody in particular.
+type Whom = (String, Option<String>);
 
 /// A failed call that may have been made good.
 struct Failure {
@@ -50,24 +53,25 @@ impl Gaps {
 
     fn look(&self, waiting: Vec<Waiting>, now: u64) -> Result<Looked, Error> {
         let mut looked = Looked::default();
-        let mut failures: BTreeMap<(String, Option<String>), Vec<Failure>> = BTreeMap::new();
+        let mut failures: BTreeMap<Whom, Vec<Failure>> = BTreeMap::new();
         for Waiting { ticket, project_id, what } in waiting {
-            match what {
+            let call = match what {
+                Unheard::Call(call) => call,
                 Unheard::Miss { tool, text, at } => {
                     let text = clipped(&self.redactor.text(&text));
                     looked.asks.push(NewAsk { ticket, kind: AskKind::Miss, tool, text, at });
+                    continue;
                 }
-                Unheard::Call(call) => match spoken(&call.event) {
-                    Some((kind, text)) => looked.asks.push(ask(ticket, kind, &text, *call)),
-                    None => {
-                        let whose = (project_id, call.user().map(str::to_owned));
-                        failures.entry(whose).or_default().push(Failure::of(ticket, *call));
-                    }
-                },
+            };
+            if let Some((kind, text)) = spoken(&call.event) {
+                looked.asks.push(ask(ticket, kind, &text, *call));
+            } else {
+                let whom = (project_id, call.user().map(str::to_owned));
+                failures.entry(whom).or_default().push(Failure::of(ticket, *call));
             }
         }
-        for ((project_id, user), failures) in failures {
-            self.settle(&project_id, user, failures, now, &mut looked)?;
+        for (whom, failures) in failures {
+            self.settle(whom, &failures, now, &mut looked)?;
         }
         Ok(looked)
     }
@@ -75,15 +79,14 @@ impl Gaps {
     /// Whether failures of one user were made good; those whose sessions go on have to wait.
     fn settle(
         &self,
-        project_id: &str,
-        user: Option<String>,
-        failures: Vec<Failure>,
+        (project_id, user): Whom,
+        failures: &[Failure],
         now: u64,
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let times = || failures.iter().map(|failure| failure.at);
         let window = Window {
-            project_id: Some(project_id.to_owned()),
+            project_id: Some(project_id),
             from: times().min(),
             until: times().max().map(|last| last.saturating_add(REACH)),
             whose: Whose::Of(user),

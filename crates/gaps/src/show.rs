@@ -16,6 +16,8 @@ use crate::ports::{Call, Detail, KeptAsk, Whose, Window};
 use crate::session::{PAUSE, Session, sessions};
 
 const ASKS: usize = 100;
+/// Calls of one session, those around the one that asked.
+const CALLS: usize = 200;
 pub const DEFAULT_SESSIONS: usize = 5;
 pub const MAX_SESSIONS: usize = 20;
 
@@ -36,13 +38,29 @@ pub struct ShowGapResponse {
     /// The newest first, as long as the calls they come from are kept
     pub asks: Vec<ShownAsk>,
     /// What was done in the newest sessions that asked for it, call by call
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<Replayed>,
     /// Gaps that were merged into this one
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<ListedGap>,
     /// What was proposed to close it
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<ListedProposal>,
+}
+
+/// A session as it went.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Replayed {
+    #[serde(flatten)]
+    pub session: Session,
+    /// Calls that are not shown, because there are too many
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls_left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -90,7 +108,7 @@ impl Gaps {
             if !replay.by_call.contains_key(&call.call_id)
                 && let Some(session) = self.session(call, ask.at)?
             {
-                replay.add(session);
+                replay.add(session, &call.call_id);
             }
         }
         Ok(replay)
@@ -111,15 +129,20 @@ impl Gaps {
 
 #[derive(Default)]
 struct Replay {
-    sessions: Vec<Session>,
+    sessions: Vec<Replayed>,
     by_call: BTreeMap<String, String>,
 }
 
 impl Replay {
-    fn add(&mut self, session: Session) {
+    fn add(&mut self, mut session: Session, call_id: &str) {
         let calls = session.events.iter().map(|event| event.call_id.clone());
         self.by_call.extend(calls.map(|call| (call, session.id.clone())));
-        self.sessions.push(session);
+        let count = session.events.len();
+        let at = session.events.iter().position(|event| event.call_id == call_id).unwrap_or(0);
+        let first = at.saturating_sub(CALLS / 2).min(count.saturating_sub(CALLS));
+        session.events = session.events.into_iter().skip(first).take(CALLS).collect();
+        let calls_left_out = count - session.events.len();
+        self.sessions.push(Replayed { session, calls_left_out });
     }
 
     fn shown(&self, ask: KeptAsk) -> ShownAsk {

@@ -83,7 +83,12 @@ fn batch(first: u64, size: u64) -> Batch {
     }
 }
 
-#[divan::bench(args = [(On::Sqlite, 20), (On::Sqlite, 1_000), (On::Postgres, 20), (On::Postgres, 1_000)], sample_count = 200, sample_size = 1, max_time = 20)]
+#[divan::bench(
+    args = [(On::Sqlite, 20), (On::Sqlite, 1_000), (On::Postgres, 20), (On::Postgres, 1_000)],
+    sample_count = 200,
+    sample_size = 1,
+    max_time = 20,
+)]
 fn append(bencher: Bencher, (on, size): (On, u64)) {
     let bed = Bed::new(on);
     let next = AtomicU64::new(0);

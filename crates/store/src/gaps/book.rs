@@ -116,8 +116,12 @@ pub(super) struct AskRow {
 }
 
 /// What [`AskRow`] is made of.
-pub(super) const COLUMNS: &str =
-    "a.gap_id, a.kind, a.tool, a.text, a.at, a.project_id, e.call_id, e.who";
+macro_rules! ask_columns {
+    () => {
+        "a.gap_id, a.kind, a.tool, a.text, a.at, a.project_id, e.call_id, e.who"
+    };
+}
+pub(super) use ask_columns;
 
 impl From<AskRow> for KeptAsk {
     fn from(row: AskRow) -> Self {
@@ -143,9 +147,11 @@ pub(super) async fn asks(
     let limit_of_rows = signed(limit as u64);
     for ids in gap_ids.chunks(IDS) {
         let rows: Vec<AskRow> = on!(pool, |pool| {
-            let mut query = QueryBuilder::new("SELECT ");
-            query.push(COLUMNS);
-            query.push(" FROM asks a LEFT JOIN events e ON e.id = a.event_id WHERE a.gap_id IN (");
+            let mut query = QueryBuilder::new(concat!(
+                "SELECT ",
+                ask_columns!(),
+                " FROM asks a LEFT JOIN events e ON e.id = a.event_id WHERE a.gap_id IN (",
+            ));
             let mut list = query.separated(", ");
             for id in ids {
                 list.push_bind(storable(id));
@@ -155,7 +161,7 @@ pub(super) async fn asks(
         });
         found.extend(rows.into_iter().map(KeptAsk::from));
     }
-    found.sort_by(|a, b| b.at.cmp(&a.at));
+    found.sort_by_key(|ask| std::cmp::Reverse(ask.at));
     found.truncate(limit);
     Ok(found)
 }

@@ -2,8 +2,8 @@
 
 use kenning_gaps::ports::{KeptAsk, Mend, Removed, Wording};
 
-use super::book::{self, AskRow};
-use super::storable;
+use super::book::{self, AskRow, ask_columns};
+use super::{signed, storable};
 use crate::engine::{Pool, Work, on};
 
 /// Rows removed in one go, so that nobody waits for long.
@@ -51,8 +51,9 @@ async fn asks_of(
 ) -> Result<Vec<KeptAsk>, sqlx::Error> {
     let rows: Vec<AskRow> = on!(work, |work| {
         let query = sqlx::query_as(concat!(
-            "SELECT a.gap_id, a.kind, a.tool, a.text, a.at, a.project_id, e.call_id, e.who \
-             FROM asks a JOIN events e ON e.id = a.event_id WHERE e.project_id = $3 AND ",
+            "SELECT ",
+            ask_columns!(),
+            " FROM asks a JOIN events e ON e.id = a.event_id WHERE e.project_id = $3 AND ",
             by_user!(),
         ));
         query.bind(user).bind(email).bind(project_id).fetch_all(&mut **work).await?
@@ -94,19 +95,19 @@ async fn words(work: &mut Work<'_>, project_id: &str) -> Result<Vec<Wording>, sq
 
 pub(super) async fn before(
     pool: &Pool,
-    timestamp: i64,
+    timestamp: u64,
     mend: Mend<'_>,
 ) -> Result<Removed, sqlx::Error> {
     let asks = count_asks(pool).await?;
     let events = "DELETE FROM events WHERE id IN \
                   (SELECT id FROM events WHERE at < $1 ORDER BY at LIMIT $2)";
     let misses = "DELETE FROM misses WHERE id IN \
-                  (SELECT id FROM misses WHERE asked_at * 1000 < $1 ORDER BY asked_at LIMIT $2)";
-    let removed = in_steps(pool, events, timestamp).await?;
-    in_steps(pool, misses, timestamp).await?;
+                  (SELECT id FROM misses WHERE asked_at < $1 ORDER BY asked_at LIMIT $2)";
+    let removed = in_steps(pool, events, signed(timestamp)).await?;
+    in_steps(pool, misses, signed(timestamp.div_ceil(1_000))).await?;
     on!(pool, |pool| {
         let query = sqlx::query("DELETE FROM offered_tools WHERE last_at < $1");
-        query.bind(timestamp).execute(pool).await?;
+        query.bind(signed(timestamp)).execute(pool).await?;
     });
     let asks = asks.saturating_sub(count_asks(pool).await?);
     let gaps = expire(pool, mend).await?;

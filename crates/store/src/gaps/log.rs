@@ -163,14 +163,14 @@ impl From<EventRow> for Recorded {
     }
 }
 
-/// Adds a window's conditions on a column of times, in milliseconds, to a query.
+/// Adds a window's conditions on a column of times to a query.
 macro_rules! push_window {
-    ($query:expr, $window:expr, $at:literal) => {{
+    ($query:expr, $window:expr, $at:literal in $unit:literal ms) => {{
         if let Some(from) = $window.from {
-            $query.push(concat!(" AND ", $at, " >= ")).push_bind(signed(from));
+            $query.push(concat!(" AND ", $at, " >= ")).push_bind(signed(from.div_ceil($unit)));
         }
         if let Some(until) = $window.until {
-            $query.push(concat!(" AND ", $at, " < ")).push_bind(signed(until));
+            $query.push(concat!(" AND ", $at, " < ")).push_bind(signed(until.div_ceil($unit)));
         }
     }};
 }
@@ -198,7 +198,7 @@ pub(super) async fn events(pool: &Pool, window: &Window) -> Result<Vec<Recorded>
         if let Whose::Of(user) = &window.whose {
             query.push(" AND e.who = ").push_bind(storable(user.as_deref().unwrap_or_default()));
         }
-        push_window!(query, window, "e.at");
+        push_window!(query, window, "e.at" in 1 ms);
         query.push(" ORDER BY e.at, e.call_id");
         query.build_query_as().fetch_all(pool).await?
     });
@@ -212,7 +212,7 @@ pub(super) async fn misses(pool: &Pool, window: &Window) -> Result<Vec<Ask>, sql
     let rows: Vec<(i64, String, String, i64)> = on!(pool, |pool| {
         let mut query =
             QueryBuilder::new("SELECT m.id, m.tool, m.query, m.asked_at FROM misses m WHERE 1 = 1");
-        push_window!(query, window, "m.asked_at * 1000");
+        push_window!(query, window, "m.asked_at" in 1_000 ms);
         query.push(" ORDER BY m.asked_at, m.id");
         query.build_query_as().fetch_all(pool).await?
     });

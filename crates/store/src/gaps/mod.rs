@@ -45,7 +45,7 @@ impl EventLog for Store {
     }
 
     fn forget_before(&self, timestamp: u64, mend: Mend<'_>) -> Result<Removed, PortError> {
-        let forgotten = forget::before(&self.pool, signed(timestamp), mend);
+        let forgotten = forget::before(&self.pool, timestamp, mend);
         self.runtime().block_on(forgotten).map_err(PortError::new)
     }
 }

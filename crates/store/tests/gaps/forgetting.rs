@@ -51,7 +51,9 @@ pub(crate) fn a_user_is_forgotten(bed: &Bed) {
     let [gap] = &found[..] else { panic!("{found:#?}") };
     assert_eq!((gap.label.as_str(), gap.asks, gap.requests), ("export an invoice as a PDF", 1, 1));
     let kept = bed.store().gap(&gap.id).unwrap().unwrap();
-    assert_eq!(kept.centroid, embed("export an invoice as a PDF").unwrap());
+    let meaning = embed("export an invoice as a PDF").unwrap();
+    let likeness: f32 = kept.centroid.iter().zip(&meaning).map(|(a, b)| a * b).sum();
+    assert!(likeness > 0.999, "{likeness}: its meaning is that of the words that are left");
     assert_eq!(forget(&gaps, "ann@example.org").events, 0);
     assert_eq!(forget(&gaps, "bob"), ForgottenResponse { events: 2, asks: 1, gaps: 1 });
     assert_eq!(bed.store().gaps(None).unwrap(), []);
@@ -83,7 +85,6 @@ pub(crate) fn what_is_old_goes_and_gaps_stay(bed: &Bed) {
     gaps.note_tools("shop", &["here".to_owned()], NOW).unwrap();
     gaps.digest(NOW).unwrap();
     ingest(&gaps, &batch("cid", vec![unheard]));
-    bed.store().record_now(&Miss { tool: "discover_context", query: "new" }).unwrap();
     let before = labelled(&all(&gaps), "export the invoice as a PDF").clone();
     assert_eq!((before.asks, before.wordings.len()), (3, 3));
 
@@ -98,7 +99,9 @@ pub(crate) fn what_is_old_goes_and_gaps_stay(bed: &Bed) {
     assert_eq!(labelled(&found, "translate a page").asks, 1, "no request is lost unheard");
     let shown = gaps.show(&ShowGapRequest { id: after.id.clone(), max_sessions: None }).unwrap();
     assert_eq!((shown.asks.len(), shown.sessions.len()), (1, 1));
+    bed.store().record_now(&Miss { tool: "discover_context", query: "new" }).unwrap();
     let everything = gaps.keep(u64::MAX, u64::MAX).unwrap();
-    assert_eq!((everything.events, bed.store().miss_count().unwrap()), (1, 0));
+    assert_eq!((everything.events, everything.asks), (1, 2), "one of them a miss");
+    assert_eq!(bed.store().miss_count().unwrap(), 0);
     assert_eq!(all(&gaps).len(), 3, "gaps stay until they are closed, and then too");
 }

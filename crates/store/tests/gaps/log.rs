@@ -100,7 +100,10 @@ pub(crate) fn an_outline_has_the_same_sessions_and_asks(bed: &Bed) {
         assert_eq!(outline.intent_summary, full.intent_summary);
         assert_eq!(asks(outline), asks(full));
         assert!(
-            outline.events.iter().all(|event| event.result.as_ref().is_none_or(|r| r.is_null()))
+            outline
+                .events
+                .iter()
+                .all(|event| event.result.as_ref().is_none_or(serde_json::Value::is_null))
         );
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn a_merge_loses_no_ask(bed: &Bed) {
     let found = all(&gaps);
     assert_eq!(labelled(&found, "export as PDF").asks, 3);
     assert_eq!(labelled(&found, "save for the printer").asks, 2);
-    assert_eq!(labelled(&found, "export as PDF").wordings, ["export as PDF", "keep on paper"]);
+    assert_eq!(labelled(&found, "export as PDF").wordings, ["export as PDF"]);
 }
 
 pub(crate) fn what_makes_no_sense_is_refused(bed: &Bed) {
