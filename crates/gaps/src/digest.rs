@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::ask::{AskKind, asks, clipped, core, spoken};
 use crate::error::Error;
 use crate::gap::{self, Heard};
@@ -16,11 +19,12 @@ pub(crate) const REACH: u64 = 6 * 60 * 60 * 1_000;
 const PAUSE_MS: u64 = PAUSE.as_secs() * 1_000;
 
 /// What came of a digest.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Digested {
-    /// Calls and misses that were looked at.
+    /// Calls and misses that were looked at
     pub looked_at: usize,
-    /// Asks that were heard into gaps.
+    /// Asks that were heard into gaps
     pub heard: usize,
 }
 

@@ -122,7 +122,7 @@ pub trait UsageLog: Send + Sync {
     fn used(&self, period: &Period) -> Result<Vec<Used>, UsageError>;
 
     /// Removes the counts of days before this one; returns how many those were.
-    fn forget_before(&self, at: u64) -> Result<u64, UsageError>;
+    fn forget_usage_before(&self, at: u64) -> Result<u64, UsageError>;
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]

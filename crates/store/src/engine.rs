@@ -201,3 +201,26 @@ impl Work<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn synchronous(mut work: Work<'_>) -> i64 {
+        on!(&mut work, |work| {
+            let level = "SELECT synchronous FROM pragma_synchronous";
+            sqlx::query_scalar(level).fetch_one(&mut **work).await.unwrap()
+        })
+    }
+
+    /// 2 is FULL, 1 is NORMAL. Connections are used again, whatever they were used for before.
+    #[tokio::test]
+    async fn every_write_says_how_sure_it_has_to_be() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let pool = Pool::open(&Location::Folder(folder.path().to_path_buf())).await.unwrap();
+        for _ in 0..5 {
+            assert_eq!(synchronous(pool.write_durably().await.unwrap()).await, 2);
+            assert_eq!(synchronous(pool.write().await.unwrap()).await, 1);
+        }
+    }
+}

@@ -92,7 +92,7 @@ impl UsageLog for Store {
         Ok(rows.into_iter().filter_map(UsedRow::read).collect())
     }
 
-    fn forget_before(&self, at: u64) -> Result<u64, UsageError> {
+    fn forget_usage_before(&self, at: u64) -> Result<u64, UsageError> {
         let removed = self.runtime().block_on(async {
             on!(&self.pool, |pool| {
                 let query = sqlx::query("DELETE FROM usage WHERE day < $1").bind(days(at));

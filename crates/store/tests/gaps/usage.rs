@@ -47,6 +47,6 @@ pub(crate) fn nodes_are_counted_by_day(bed: &Bed) {
         .map(|used| used.times)
         .sum();
     assert_eq!(searched, 1_200, "none is lost");
-    assert_eq!(store.forget_before(NOW + DAY).unwrap(), 4);
+    assert_eq!(store.forget_usage_before(NOW + DAY).unwrap(), 4);
     assert_eq!(of(None, None), [found[1].clone()]);
 }
