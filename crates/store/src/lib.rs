@@ -1,8 +1,9 @@
 //! What Kenning remembers: in one `SQLite` file, or in a `PostgreSQL` database that a team shares.
 //!
 //! The rooms say what they need to remember as traits; this crate implements them: vectors
-//! ([`embeddings`]), questions that found nothing ([`misses`]), agents and their capabilities
-//! ([`registry`]). [`location`] says where a store is, [`engine`] lets one set of statements run
+//! ([`embeddings`]), questions that found nothing ([`misses`]) and nodes that were found
+//! ([`usage`]), agents and their capabilities ([`registry`]), calls and what was missing in them
+//! ([`gaps`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
 //! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
 //! registry from one store to another.
 //!
@@ -10,13 +11,17 @@
 
 mod embeddings;
 mod engine;
+mod gaps;
 mod location;
 mod misses;
 mod registry;
+mod tokens;
 mod transfer;
+mod usage;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
@@ -24,6 +29,7 @@ use engine::Pool;
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
+pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
 
@@ -36,6 +42,7 @@ pub struct Store {
     /// Always there until the store is dropped.
     runtime: Option<Runtime>,
     place: String,
+    used: Arc<usage::Tally>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +79,7 @@ impl Store {
             Location::Folder(folder) => folder.join(FILE).display().to_string(),
             Location::Postgres(_) => location.to_string(),
         };
-        Ok(Self { pool, runtime: Some(runtime), place })
+        Ok(Self { pool, runtime: Some(runtime), place, used: Arc::default() })
     }
 
     /// Where it is, without a password.

@@ -15,7 +15,7 @@ use rmcp::{ClientHandler, ServiceExt};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::client::{Client, HttpServer, call, handbook, home, kenning, modern, stdio_client};
+use crate::client::{Client, HttpServer, call, handbook, kenning, modern, stdio_client};
 
 /// What every connection must be able to do.
 async fn check_everything(client: &Client) {
@@ -55,7 +55,8 @@ async fn check_everything(client: &Client) {
     assert_eq!(list["total_available"], 1);
 
     let resources = client.list_all_resources().await.unwrap();
-    assert_eq!(resources.len(), 14);
+    let files = resources.iter().filter(|resource| resource.uri.starts_with("knowledge://"));
+    assert_eq!(files.count(), 14);
     let read = |uri: &str| client.read_resource(ReadResourceRequestParams::new(uri));
     let section =
         read("knowledge://knowledge/guidelines/SECURITY.md#authentication").await.unwrap();
@@ -144,7 +145,8 @@ async fn long_lists_come_in_pages() {
     let first = client.list_resources(None).await.unwrap();
     assert_eq!(first.resources.len(), 100);
     let all = client.list_all_resources().await.unwrap();
-    assert_eq!(all.len(), 250);
+    let files = all.iter().filter(|resource| resource.uri.starts_with("knowledge://"));
+    assert_eq!(files.count(), 250);
     let wrong = PaginatedRequestParams::default().with_cursor(Some("rubbish".into()));
     assert!(
         client.list_resources(Some(wrong)).await.unwrap_err().to_string().contains("not a cursor")
@@ -230,7 +232,7 @@ fn a_signal_ends_the_server_gracefully() {
 }
 
 /// Hears what a server tells a client of the `initialize` eras.
-struct Listener(tokio::sync::mpsc::UnboundedSender<String>);
+pub(crate) struct Listener(pub(crate) tokio::sync::mpsc::UnboundedSender<String>);
 
 impl ClientHandler for Listener {
     async fn on_resource_updated(
@@ -253,7 +255,10 @@ async fn subscribers_hear_of_changes_over_stdio() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("a.md", "# A\n## B\n");
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let command = tokio::process::Command::from(kenning(folder.path(), &[]));
+    let mut command = tokio::process::Command::from(kenning(folder.path(), &[]));
+    // Whatever else changes in the home that tests share is not to be heard here.
+    let home = TempDir::new().unwrap();
+    command.env("HOME", home.path());
     let client = Listener(tell).serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
     let uri = client.list_all_resources().await.unwrap()[0].uri.clone();
     let section = format!("{uri}#b");
@@ -275,7 +280,8 @@ async fn subscribers_hear_of_changes_over_stdio() {
 async fn subscribers_hear_of_changes_over_http() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("a.md"), "# A\n").unwrap();
-    let server = HttpServer::start(folder.path());
+    let home = TempDir::new().unwrap();
+    let server = HttpServer::with_home(folder.path(), home.path());
     let transport = StreamableHttpClientTransport::from_uri(server.url.as_str());
     let client = rmcp::service::serve_client_with_lifecycle((), transport, modern()).await.unwrap();
     let uri = client.list_all_resources().await.unwrap()[0].uri.clone();
@@ -289,44 +295,5 @@ async fn subscribers_hear_of_changes_over_http() {
     std::fs::write(folder.path().join("b.md"), "# B\n").unwrap();
     let listed = subscription.next().await.unwrap().unwrap();
     assert!(matches!(listed, ServerNotification::ResourceListChangedNotification(_)));
-    client.cancel().await.unwrap();
-}
-
-#[tokio::test]
-async fn the_examples_that_tools_show_work() {
-    let mut agents = Command::new(env!("CARGO_BIN_EXE_kenning"));
-    agents.args(["agents", "add", "demo", "--id", "11"]).env("HOME", home());
-    agents.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    assert!(agents.status().unwrap().success(), "the examples speak of agent 11");
-    let client = stdio_client(&handbook()).await;
-    for tool in kenning_mcp::Inventory::full().tools {
-        for example in tool.examples {
-            let mut answer = call(&client, tool.name, example.arguments.clone()).await;
-            // Vectors are computed behind the scenes; until then answers say so.
-            while answer["message"].as_str().is_some_and(|message| message.contains("vectors")) {
-                answer = call(&client, tool.name, example.arguments.clone()).await;
-            }
-            let empty = |key: &str| answer[key].as_array().is_none_or(Vec::is_empty);
-            let lists = [
-                "recommendations",
-                "nodes",
-                "knowledge_bases",
-                "results",
-                "upstream",
-                "comparison",
-                "capabilities",
-                "claims",
-            ];
-            let useful = answer["capability"].is_object()
-                || answer["success"] == true
-                || lists.iter().any(|key| !empty(key));
-            assert!(
-                useful && empty("not_found"),
-                "{}: {}: {answer}",
-                tool.name,
-                example.description
-            );
-        }
-    }
     client.cancel().await.unwrap();
 }
