@@ -47,6 +47,8 @@ pub enum Error {
     OutputChanged { file: String },
     #[error("`{id}` is used by {}", quoted(by))]
     Referenced { id: String, by: Vec<String> },
+    #[error("there is no workspace to work in")]
+    NoWorkspace,
     #[error("{what}: {source}")]
     Storage { what: String, source: std::io::Error },
 }
@@ -106,7 +108,7 @@ pub struct ErrorBody {
 }
 
 impl Code {
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::ConfigNotFound => "CONFIG_NOT_FOUND",
             Self::ContentNotFound => "CONTENT_NOT_FOUND",
@@ -186,7 +188,7 @@ impl Error {
             Self::Merge { .. } => Code::MergeFailed,
             Self::OutputChanged { .. } => Code::OutputChanged,
             Self::Referenced { .. } => Code::ContentReferenced,
-            Self::Storage { .. } => Code::StorageError,
+            Self::NoWorkspace | Self::Storage { .. } => Code::StorageError,
         }
     }
 
@@ -218,7 +220,9 @@ impl Error {
             }
             Self::OutputChanged { file } => json!({"file": file}),
             Self::Referenced { id, by } => json!({"id": id, "referenced_by": by}),
-            Self::Model { .. } | Self::Merge { .. } | Self::Storage { .. } => json!({}),
+            Self::Model { .. } | Self::Merge { .. } | Self::NoWorkspace | Self::Storage { .. } => {
+                json!({})
+            }
         }
     }
 
@@ -273,6 +277,7 @@ impl Error {
             Self::Source { .. } => {
                 "a source with `required: false` may fail".to_owned()
             }
+            Self::NoWorkspace => "start it in the folder of a project".to_owned(),
             Self::InvalidArgument { .. } | Self::Model { .. } | Self::Storage { .. } => {
                 return None;
             }

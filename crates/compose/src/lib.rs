@@ -14,6 +14,7 @@
 pub mod assemble;
 pub mod batch;
 pub mod changes;
+mod composition;
 pub mod config;
 pub mod delete;
 pub mod error;
@@ -127,6 +128,11 @@ impl Compose {
     /// One generator, whether or not it can be used here: `generator://{type}`.
     pub fn generator(&self, generator_type: &str) -> Result<Metadata, Error> {
         self.inner.generators.describe(generator_type)
+    }
+
+    /// Whether generators can be added as plugins.
+    pub fn takes_plugins(&self) -> bool {
+        self.inner.generators.takes_plugins()
     }
 
     /// A config as it is written: `config://{type}/{id}`.

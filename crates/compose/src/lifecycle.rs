@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Compose;
-use crate::assemble::Refresh;
+use crate::composition::Refresh;
 use crate::config::{Config, ConfigType, Issue, Origin, parsed, revised};
 use crate::error::{Error, Kind};
 use crate::folder::Durability;
@@ -157,7 +157,7 @@ impl Compose {
             }
             Config::Artifact(config) => {
                 let composed =
-                    self.compose(&config, request.context.as_ref(), Refresh::AsNeeded)?;
+                    self.compose(&config, request.context.as_ref(), Refresh::OnlyToLook)?;
                 Ok(TestResponse {
                     success: true,
                     draft_id: draft.id,

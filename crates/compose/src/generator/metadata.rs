@@ -21,6 +21,8 @@ pub struct Metadata {
     pub best_for: Vec<String>,
     pub docs_uri: String,
     /// What it needs of others; null if nothing
+    // A union with null is what strict clients do not accept.
+    #[schemars(with = "serde_json::Value")]
     pub upstream_dependencies: Option<UpstreamDependencies>,
 }
 

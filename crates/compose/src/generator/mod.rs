@@ -20,7 +20,7 @@ pub use metadata::{
     UpstreamDependencies,
 };
 pub use plugin::{Engine, Plugin};
-pub use registry::{Absent, Credentials, Diagnostic, Listing, NoCredentials, Strategy};
+pub use registry::{Absent, Counts, Credentials, Diagnostic, Listing, NoCredentials, Strategy};
 pub use select::Selection;
 pub(crate) use select::select;
 

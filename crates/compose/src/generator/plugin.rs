@@ -131,6 +131,10 @@ impl Plugins {
         Self { folder, last: Mutex::default() }
     }
 
+    pub(super) fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// `taken` are the names of built-in generators, which no plugin replaces.
     pub(super) fn scan(&self, taken: &[&str]) -> Scan {
         let Some(folder) = &self.folder else { return Scan::default() };

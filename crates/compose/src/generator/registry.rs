@@ -112,6 +112,10 @@ impl Generators {
         Self { builtin, has_model, plugins, credentials, alone: Mutex::new(()) }
     }
 
+    pub(crate) fn takes_plugins(&self) -> bool {
+        self.plugins.has_folder()
+    }
+
     fn all(&self) -> (Vec<Arc<dyn Generator>>, Vec<Diagnostic>) {
         let names: Vec<String> =
             self.builtin.iter().map(|generator| generator.metadata().generator_type).collect();

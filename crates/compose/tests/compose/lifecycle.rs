@@ -225,6 +225,7 @@ fn drafts_can_be_modified_and_artifacts_tried() {
     bed.compose.modify_config(&modify(&draft_id, updates)).unwrap();
     assert_eq!(test(), "top\n\ntext\n");
     assert!(!bed.exists("OUT.md"));
+    assert!(bed.compose.content_ids().unwrap().is_empty(), "a test keeps nothing");
 }
 
 #[test]
