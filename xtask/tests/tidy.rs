@@ -23,7 +23,10 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "kenning-web",
         ],
     ),
-    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
+    (
+        "kenning-mcp",
+        &["kenning-catalog", "kenning-compose", "kenning-knowledge", "kenning-registry"],
+    ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-web", &["kenning-registry"]),
@@ -38,13 +41,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 5] = [
-    "kenning-catalog",
-    "kenning-compose",
-    "kenning-gaps",
-    "kenning-knowledge",
-    "kenning-registry",
-];
+const ROOMS: [&str; 5] =
+    ["kenning-catalog", "kenning-compose", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
 const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]

@@ -32,6 +32,7 @@ fn house() -> House {
         discovery: Arc::new(discovery),
         catalog: Arc::new(Catalog::bundled()),
         registry: None,
+        compose: None,
         misses: None,
     };
     House::new(Inventory::full(), rooms)

@@ -42,6 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             discovery: Arc::new(discovery()),
             catalog: Arc::new(kenning_catalog::Catalog::bundled()),
             registry: None,
+            compose: None,
             misses: None,
         },
         Transport::StatelessHttp,

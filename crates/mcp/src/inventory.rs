@@ -8,6 +8,7 @@ use kenning_knowledge::count_tokens;
 
 use crate::capabilities::{self, Capabilities};
 use crate::catalog;
+use crate::compose;
 use crate::gate;
 use crate::generator::Generators;
 use crate::house;
@@ -24,16 +25,21 @@ pub enum Toolset {
     Knowledge,
     Catalog,
     Registry,
+    Compose,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 3] = [Self::Knowledge, Self::Catalog, Self::Registry];
+    pub const ALL: [Self; 4] = [Self::Knowledge, Self::Catalog, Self::Registry, Self::Compose];
+    /// Those that are on unless somebody says otherwise. Tools of the others are many, and most
+    /// sessions need none of them.
+    pub const DEFAULT: [Self; 3] = [Self::Knowledge, Self::Catalog, Self::Registry];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Knowledge => "knowledge",
             Self::Catalog => "catalog",
             Self::Registry => "registry",
+            Self::Compose => "compose",
         }
     }
 
@@ -51,6 +57,10 @@ impl Toolset {
             Self::Catalog => "`lookup_capability` knows what coding agents can do, with sources.",
             Self::Registry => {
                 "`list_all_capabilities` finds the one of this team's agents that has a skill."
+            }
+            Self::Compose => {
+                "`list_artifacts` shows the files, such as AGENTS.md, that can be made from what is \
+                 known, `preview_generation` what they would say."
             }
         }
     }
@@ -97,20 +107,26 @@ impl Inventory {
     /// All there is.
     pub fn full() -> Self {
         Self {
-            tools: [knowledge::tools(), catalog::tools(), registry::tools()].concat(),
+            tools: [knowledge::tools(), catalog::tools(), registry::tools(), compose::tools()]
+                .concat(),
             resources: vec![
                 Arc::new(knowledge::KnowledgeResources),
                 Arc::new(registry::RegistryResources),
+                Arc::new(compose::ConfigResources),
+                Arc::new(compose::SchemaResources),
+                Arc::new(compose::ContentResources),
+                Arc::new(compose::GeneratorResources),
                 Arc::new(Capabilities),
             ],
             prompts: knowledge::prompts(),
-            generators: None,
+            generators: Some(Arc::new(compose::ComposeGenerators)),
             limits: [
                 gate::limits(),
                 house::limits(),
                 knowledge::limits(),
                 catalog::limits(),
                 registry::limits(),
+                compose::limits(),
             ]
             .concat(),
         }

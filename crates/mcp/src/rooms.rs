@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{NaiveDate, Utc};
 use kenning_catalog::Catalog;
+use kenning_compose::Compose;
 use kenning_knowledge::Library;
 use kenning_knowledge::discover::{Discovery, Miss, MissLog};
 use kenning_registry::Registry;
@@ -16,6 +17,8 @@ pub struct Rooms {
     pub catalog: Arc<Catalog>,
     /// `None` without a place to remember it.
     pub registry: Option<Registry>,
+    /// `None` without a workspace to work in.
+    pub compose: Option<Compose>,
     /// Where questions that found nothing are noted, if there is a place for it.
     pub misses: Option<Arc<dyn MissLog>>,
 }
@@ -27,6 +30,10 @@ struct NoStore;
 impl Rooms {
     pub(crate) fn registry(&self) -> Result<&Registry, kenning_registry::Error> {
         self.registry.as_ref().ok_or_else(|| kenning_registry::Error::database(NoStore))
+    }
+
+    pub(crate) fn compose(&self) -> Result<&Compose, kenning_compose::Error> {
+        self.compose.as_ref().ok_or(kenning_compose::Error::NoWorkspace)
     }
 
     pub(crate) fn note_miss(&self, tool: &'static str, query: &str) {

@@ -77,6 +77,7 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         discovery: Arc::new(context.settings.discovery.clone()),
         catalog: Arc::new(context.catalog()?),
         registry: registry.clone(),
+        compose: None,
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
     };
     let transport = context.settings.server.transport;
