@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory;
 use kenning::cli::Cli;
 use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
+use kenning_mcp::inventory::Access;
 use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
 use serde_json::Value;
@@ -104,8 +105,12 @@ fn table() -> String {
         let does = does.trim_end_matches('.');
         out += &format!("| {} | [`{1}`](docs/tools.md#{1}) | {does} |\n", tool.toolset, tool.name);
     }
-    let cost = inventory.token_cost();
-    out + &format!("\nThe whole list costs a model {cost} tokens (`o200k_base`) to read.\n")
+    let all = inventory.token_cost();
+    let usual = inventory.select(&Toolset::DEFAULT, Access::ReadWrite).token_cost();
+    out + &format!(
+        "\nThe list of tools costs a model {usual} tokens (`o200k_base`) to read, and {all} with \
+         `--toolsets all`.\n"
+    )
 }
 
 fn tools() -> String {

@@ -6,7 +6,7 @@ use kenning_mcp::{Inventory, Rooms, Toolset};
 use rmcp::ClientHandler;
 use rmcp::ServiceExt;
 use rmcp::model::{
-    ArgumentInfo, CallToolRequestParams, CompleteContextInfo, CompleteRequestParams,
+    ArgumentInfo, CallToolRequestParams, CompleteRequestParams, CompletionContext,
     ProgressNotificationParam, Reference, object,
 };
 use rmcp::service::{NotificationContext, RoleClient};
@@ -107,7 +107,7 @@ async fn names_are_completed() {
         let reference = Reference::for_resource(uri);
         let mut request = CompleteRequestParams::new(reference, ArgumentInfo::new(argument, typed));
         request.context = chosen.map(|id| {
-            CompleteContextInfo::with_arguments([("content_id".to_owned(), id.to_owned())].into())
+            CompletionContext::with_arguments([("content_id".to_owned(), id.to_owned())].into())
         });
         client.complete(request).await.unwrap().completion.values
     };

@@ -77,7 +77,7 @@ impl Site {
             discovery: Arc::new(discovery()),
             catalog: Arc::new(Catalog::bundled()),
             registry: Some(registry),
-            compose: Some(workspace::open(self.folder.path())),
+            compose: Some(workspace::open()),
             misses: None,
         }
     }
