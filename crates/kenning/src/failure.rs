@@ -11,6 +11,8 @@ pub enum Exit {
     Failure,
     /// It was asked wrongly: flags, settings.
     Usage,
+    /// As a program ended that it ran.
+    Code(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -19,6 +21,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Failure => 1,
             Exit::Usage => 2,
+            Exit::Code(code) => code,
         })
     }
 }

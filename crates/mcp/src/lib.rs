@@ -9,6 +9,7 @@
 
 pub mod capabilities;
 pub mod catalog;
+pub mod gaps;
 mod gate;
 pub mod generator;
 mod house;

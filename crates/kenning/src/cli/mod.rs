@@ -1,6 +1,7 @@
 //! The command line: what can be typed. What it does is in [`crate::commands`].
 
 mod catalog;
+mod gaps;
 mod knowledge;
 mod registry;
 
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use catalog::*;
+pub use gaps::*;
 pub use knowledge::*;
 pub use registry::*;
 
@@ -88,6 +90,17 @@ pub enum Command {
     /// Look after the skills that the team's agents have
     #[command(subcommand)]
     Skills(Skills),
+    /// Hear what agents could not do with an MCP server: `wrap -- PROGRAM`, `wrap --url URL`
+    Wrap(Wrap),
+    /// Keeps a wrapped server from outliving its wrapper
+    #[command(hide = true)]
+    WrapGuard,
+    /// List what agents asked for and could not get
+    Gaps(Gaps),
+    /// Decide on knowledge that agents propose
+    Proposals(Proposals),
+    /// Show which knowledge is used, and which never is
+    Usage(Usage),
     /// Look after the tokens that other machines need
     #[command(subcommand)]
     Token(Token),

@@ -8,6 +8,7 @@ mod config;
 mod deps;
 mod discover;
 mod eval;
+mod gaps;
 mod get;
 mod hook;
 mod index;
@@ -18,6 +19,7 @@ mod serve;
 mod status;
 mod store;
 mod token;
+mod wrap;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -38,6 +40,9 @@ use crate::settings::{Layers, LogLevel, Settings, Sources};
 pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
         return Ok(completions::run(shell));
+    }
+    if let Command::WrapGuard = cli.command {
+        return wrap::keep_guard();
     }
     let mut sources = sources(&cli.global)?;
     if let Command::Serve(serve) = &cli.command {
@@ -60,6 +65,11 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
         Command::Agents(agents) => registry::agents(&context, agents),
         Command::Skills(skills) => registry::skills(&context, skills),
+        Command::Wrap(words) => wrap::run(&context, words),
+        Command::WrapGuard => wrap::keep_guard(),
+        Command::Gaps(words) => gaps::gaps(&context, words),
+        Command::Proposals(words) => gaps::proposals(&context, words),
+        Command::Usage(words) => gaps::usage(&context, words),
         Command::Token(token) => token::run(&context, token),
         Command::Store(store) => store::run(&context, &store),
         Command::Cache(cache) => cache::run(&context, &cache),
