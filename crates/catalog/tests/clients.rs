@@ -1,7 +1,5 @@
 //! The table of clients, and what is made of it.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

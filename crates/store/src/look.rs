@@ -37,10 +37,10 @@ impl Store {
         }
         let runtime = Self::start_runtime()?;
         let (pool, schema) = runtime.block_on(async {
-            let pool = Pool::look(location).await;
-            let pool = pool.map_err(|source| StoreError::Open { place: place.clone(), source })?;
-            let schema = Schema { found: pool.schema().await?, known: known(location) };
-            Ok::<_, StoreError>((pool, schema))
+            let refused = |source| StoreError::Open { place: place.clone(), source };
+            let pool = Pool::look(location).await.map_err(refused)?;
+            let found = pool.schema().await.map_err(refused)?;
+            Ok::<_, StoreError>((pool, Schema { found, known: known(location) }))
         })?;
         Ok(Look::Present { store: Self { pool, runtime: Some(runtime), place }, schema })
     }

@@ -29,7 +29,7 @@ pub fn snippet(client: &Client, server: &ServerEntry) -> String {
         Some(_) => json!([entry]),
         None => json!({ server.name.as_str(): entry }),
     };
-    insert(&mut document, &client.servers, listed);
+    insert(&mut document, &client.servers, &listed);
     let document = Value::Object(document);
     match client.format {
         Format::Json | Format::Jsonc => format!("{document:#}\n"),
@@ -57,7 +57,7 @@ fn fill(value: &Value, server: &ServerEntry) -> Option<Value> {
     })
 }
 
-fn insert(into: &mut Map<String, Value>, keys: &[String], value: Value) {
+fn insert(into: &mut Map<String, Value>, keys: &[String], value: &Value) {
     let Some((last, before)) = keys.split_last() else { return };
     let nested = before
         .iter()
@@ -72,10 +72,11 @@ fn insert(into: &mut Map<String, Value>, keys: &[String], value: Value) {
 fn yaml(value: &Value, depth: usize) -> String {
     let pad = "  ".repeat(depth);
     match value {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| format!("{pad}{key}:{}", after(value, depth)))
-            .collect(),
+        Value::Object(fields) => {
+            let line =
+                |(key, value): (&String, &Value)| format!("{pad}{key}:{}", after(value, depth));
+            fields.iter().map(line).collect()
+        }
         Value::Array(items) => items.iter().map(|item| yaml_item(item, &pad, depth)).collect(),
         scalar => format!("{pad}{scalar}\n"),
     }

@@ -30,6 +30,9 @@ struct Table {
 pub struct Client {
     pub id: String,
     pub name: String,
+    /// Whether it is started from a desktop, where it does not see the `PATH` of a shell.
+    #[serde(default)]
+    pub desktop: bool,
     pub aliases: Vec<String>,
     /// The agent of the catalog that it is, if there is one.
     pub agent: Option<String>,
