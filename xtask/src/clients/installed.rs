@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::outside::{MOVE_FILES, Parts};
-use crate::run::{read, root, run};
+use crate::run::{read_both, root, run};
 
 /// A client whose program runs without an account and without a network.
 struct Client {
@@ -18,7 +18,7 @@ struct Client {
     /// that it did.
     sign: &'static str,
     /// What it must know before it looks at the servers of a project: a file in the home, whose
-    /// text has the project's folder for `FOLDER`.
+    /// text has the project's folder for `PROJECT`.
     trust: Option<(&'static str, &'static str)>,
 }
 
@@ -28,8 +28,8 @@ const CLIENTS: [Client; 5] = [
     Client {
         id: "gemini-cli",
         program: "gemini",
-        sign: "connected",
-        trust: Some((".gemini/trustedFolders.json", "{\"FOLDER\": \"TRUST_FOLDER\"}\n")),
+        sign: "- connected",
+        trust: Some((".gemini/trustedFolders.json", "{\"PROJECT\": \"TRUST_FOLDER\"}\n")),
     },
     Client {
         id: "codex-cli",
@@ -37,14 +37,14 @@ const CLIENTS: [Client; 5] = [
         sign: "enabled",
         trust: Some((
             ".codex/config.toml",
-            "# Mine.\n[projects.\"FOLDER\"]\ntrust_level = \"trusted\"\n",
+            "# Mine.\n[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n",
         )),
     },
     Client {
         id: "copilot-cli",
         program: "copilot",
         sign: "kenning (local)",
-        trust: Some((".copilot/config.json", "{\"trusted_folders\": [\"FOLDER\"]}\n")),
+        trust: Some((".copilot/config.json", "{\"trusted_folders\": [\"PROJECT\"]}\n")),
     },
     Client { id: "opencode", program: "opencode", sign: "connected", trust: None },
 ];
@@ -73,7 +73,7 @@ impl Client {
         if let Some((file, text)) = self.trust {
             let file = home.join(file);
             fs::create_dir_all(file.parent().context("it is in a folder")?)?;
-            fs::write(file, text.replace("FOLDER", &project.display().to_string()))?;
+            fs::write(file, text.replace("PROJECT", &project.display().to_string()))?;
         }
         run(kenning(&home, &project).args(["install", self.id, "--scope", scope]))?;
         let listed = self.list(parts, &home, &project)?;
@@ -90,7 +90,9 @@ impl Client {
 
     fn list(&self, parts: &Parts, home: &Path, project: &Path) -> Result<String> {
         let mut list = parts.program_at_home(self.program, home)?;
-        let listed = read(list.args(["mcp", "list"]).current_dir(project))?;
+        // Not all of them answer on standard output.
+        let (out, err) = read_both(list.args(["mcp", "list"]).current_dir(project))?;
+        let listed = out + &err;
         // The folders that hold the homes have this name in them as well.
         let listed = listed.replace(&home.display().to_string(), "");
         Ok(listed.to_lowercase())
