@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 mod conformance;
 mod outside;
+mod rest;
 mod run;
 
 use anyhow::{Result, bail};
@@ -40,6 +41,7 @@ fn test() -> Result<()> {
     build()?;
     conformance::check(&parts)?;
     clients::check(&parts)?;
+    rest::check()?;
     println!("all is well");
     Ok(())
 }

@@ -64,18 +64,29 @@ pub(crate) fn install() -> Result<Parts> {
 
 /// A Python with the packages of the benchmarks.
 pub(crate) fn python() -> Result<PathBuf> {
-    let folder = root().join("target/outside/python");
-    let python = folder.join("bin/python");
-    let wanted = PYTHON_PACKAGES.join("\n");
+    Ok(programs("python", &PYTHON_PACKAGES)?.join("python"))
+}
+
+/// Tries an HTTP interface by its description.
+pub(crate) fn schemathesis() -> Result<PathBuf> {
+    Ok(programs("schemathesis", &["schemathesis==4.32.5"])?.join("schemathesis"))
+}
+
+/// The programs of a Python environment with these packages.
+fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = root().join("target/outside").join(name);
+    let programs = folder.join("bin");
+    let wanted = packages.join("\n");
     let stamp = folder.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(python);
+        return Ok(programs);
     }
+    fs::create_dir_all(&folder)?;
     run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    let mut pip = Command::new(&python);
-    run(pip.args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES))?;
+    let mut pip = Command::new(programs.join("python"));
+    run(pip.args(["-m", "pip", "install", "--quiet"]).args(packages))?;
     fs::write(stamp, wanted)?;
-    Ok(python)
+    Ok(programs)
 }
 
 fn install_npm() -> Result<()> {

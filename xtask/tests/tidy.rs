@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     (
         "kenning",
         &[
@@ -20,11 +20,13 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "kenning-mcp",
             "kenning-registry",
             "kenning-store",
+            "kenning-web",
         ],
     ),
     ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
     ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-web", &["kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
     ("kenning-registry", &[]),

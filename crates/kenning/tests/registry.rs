@@ -102,3 +102,25 @@ fn a_project_cannot_choose_the_store_and_passwords_are_not_shown() {
         "{out}"
     );
 }
+
+#[test]
+fn a_registry_is_moved_to_another_kind_of_database_and_back() {
+    let (team, other) = (Team(TempDir::new().unwrap()), Team(TempDir::new().unwrap()));
+    team.done(&["agents", "add", "deploy-bot", "--id", "11"]);
+    team.done(&["skills", "register", "--agent", "11", "k8s-rollout", "9.0.0"]);
+    let (file, back) = (team.0.path().join("out.jsonl"), team.0.path().join("back.jsonl"));
+    let (file, back) = (file.to_str().unwrap(), back.to_str().unwrap());
+    let exported = team.done(&["store", "export", file]);
+    assert!(exported.starts_with("exported 1 agents and 1 skills"), "{exported}");
+    let postgres = kenning_testkit::Postgres::shared().database();
+    let imported = other.done(&["--store", &postgres, "store", "import", file]);
+    assert!(imported.starts_with("imported 1 agents and 1 skills"), "{imported}");
+    assert!(other.done(&["--store", &postgres, "skills", "list"]).contains("k8s-rollout v9.0.0"));
+    other.done(&["--store", &postgres, "store", "export", back]);
+    assert_eq!(fs::read_to_string(file).unwrap(), fs::read_to_string(back).unwrap());
+    let (code, _, err) = team.run(&["store", "export", file]);
+    assert!(code == 2 && err.contains("name a new file"), "{err}");
+    fs::write(back, "{}").unwrap();
+    let (code, _, err) = team.run(&["store", "import", back]);
+    assert!(code == 1 && err.contains("not an export"), "{err}");
+}

@@ -55,7 +55,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         stopping.cancel();
     });
-    Ok(http::serve(server, listener, stop).await?)
+    let reach = http::Reach::Loopback { port: listener.local_addr()?.port() };
+    let router = http::router(server, reach, stop.clone());
+    let router = axum::Router::new().nest_service(http::MCP_PATH, router);
+    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await?;
+    Ok(())
 }
 
 fn discovery() -> Discovery {

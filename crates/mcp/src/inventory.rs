@@ -73,7 +73,10 @@ impl Inventory {
     pub fn full() -> Self {
         Self {
             tools: [knowledge::tools(), catalog::tools(), registry::tools()].concat(),
-            resources: vec![Arc::new(knowledge::KnowledgeResources)],
+            resources: vec![
+                Arc::new(knowledge::KnowledgeResources),
+                Arc::new(registry::RegistryResources),
+            ],
             prompts: knowledge::prompts(),
         }
     }
@@ -85,6 +88,13 @@ impl Inventory {
             toolsets.contains(&tool.toolset)
                 && (access == Access::ReadWrite || tool.effect == Effect::Reads)
         });
+        self
+    }
+
+    /// Without tools that write.
+    #[must_use]
+    pub(crate) fn only_reading(mut self) -> Self {
+        self.tools.retain(|tool| tool.effect == Effect::Reads);
         self
     }
 

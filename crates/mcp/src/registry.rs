@@ -1,13 +1,15 @@
-//! The registry of a team's agents as tools.
+//! The registry of a team's agents as tools and resources.
+
+mod resources;
 
 use kenning_registry::Error;
 use kenning_registry::deactivate::{DeactivateRequest, DeactivateResponse};
-use kenning_registry::get::{Format, GetRequest, GetResponse};
+use kenning_registry::get::{Formatted, GetRequest};
 use kenning_registry::list::{ListRequest, ListResponse};
 use kenning_registry::register::{RegisterRequest, RegisterResponse};
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
+
+pub use resources::{RegistryResources, SCHEME};
 
 use crate::inventory::Toolset;
 use crate::rooms::Rooms;
@@ -55,21 +57,9 @@ fn register_agent_capabilities() -> Tool {
     }
 }
 
-/// The skills as data, or as text to read.
-#[derive(Debug, Serialize, JsonSchema)]
-struct GetAnswer {
-    #[serde(flatten)]
-    found: GetResponse,
-    /// With `format: human`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-}
-
 fn get_agent_capabilities() -> Tool {
-    fn run(rooms: &Rooms, request: &GetRequest) -> Result<GetAnswer, Error> {
-        let found = rooms.registry()?.get(request)?;
-        let text = (request.format == Format::Human).then(|| found.human());
-        Ok(GetAnswer { found, text })
+    fn run(rooms: &Rooms, request: &GetRequest) -> Result<Formatted, Error> {
+        Ok(rooms.registry()?.get(request)?.formatted(request.format))
     }
     Tool {
         title: "Get agent capabilities",

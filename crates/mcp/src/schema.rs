@@ -35,6 +35,11 @@ fn plain(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else {
         return;
     };
+    // A model that reads it pays for it, and learns what is wrong from the answer.
+    if object.get("pattern").is_some_and(Value::is_string) {
+        object.remove("pattern");
+        object.remove("maxLength");
+    }
     if object.get("title").is_some_and(Value::is_string) {
         object.remove("title");
     }

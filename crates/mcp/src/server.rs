@@ -71,12 +71,19 @@ impl Server {
         Self { subscriptions: Subscriptions::default(), ..self.clone() }
     }
 
+    /// The same server for clients that may change nothing.
+    #[must_use]
+    pub fn reading(&self) -> Self {
+        let inventory = Inventory::clone(&self.inventory).only_reading();
+        Self { inventory: Arc::new(inventory), ..self.for_client() }
+    }
+
     /// What this server offers.
     pub fn inventory(&self) -> &Inventory {
         &self.inventory
     }
 
-    /// Where to announce changes of files.
+    /// Where to announce changes.
     pub fn changes(&self) -> ChangeFeed {
         self.changes.clone()
     }

@@ -1,4 +1,4 @@
-//! What clients hear when files change.
+//! What clients hear when something changes.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +14,8 @@ pub struct Changed {
     pub list: bool,
     /// Resources that changed, by URI.
     pub uris: Vec<String>,
+    /// Families of which any resource may have changed, by scheme.
+    pub families: Vec<&'static str>,
 }
 
 /// Where changes are announced, and from where every client hears of them.
@@ -37,7 +39,7 @@ impl ChangeFeed {
         match changes.recv().await {
             Ok(changed) => Some(changed),
             Err(broadcast::error::RecvError::Lagged(_)) => {
-                Some(Changed { list: true, uris: Vec::new() })
+                Some(Changed { list: true, ..Changed::default() })
             }
             Err(broadcast::error::RecvError::Closed) => None,
         }
@@ -50,7 +52,7 @@ impl ChangeFeed {
             if changed.list && peer.notify_resource_list_changed().await.is_err() {
                 return;
             }
-            for uri in subscribed.matching(&changed.uris) {
+            for uri in subscribed.matching(&changed) {
                 let update = ResourceUpdatedNotificationParam::new(uri);
                 if peer.notify_resource_updated(update).await.is_err() {
                     return;
@@ -74,7 +76,7 @@ impl ChangeFeed {
             if changed.list {
                 let _ = sink.notify_resource_list_changed().await;
             }
-            for uri in wanted.matching(&changed.uris) {
+            for uri in wanted.matching(&changed) {
                 let _ = sink.notify_resource_updated(uri).await;
             }
         }
@@ -99,11 +101,15 @@ impl Subscriptions {
         self.lock().remove(uri);
     }
 
-    /// The subscribed URIs that a change of these files touches: the files and their sections.
-    fn matching(&self, changed: &[String]) -> Vec<String> {
+    /// The subscribed URIs that a change touches: files, their sections, and families.
+    fn matching(&self, changed: &Changed) -> Vec<String> {
         let file_of = |uri: &str| uri.split_once('#').map_or(uri, |(file, _)| file).to_owned();
+        let in_family = |uri: &str| {
+            uri.split_once("://").is_some_and(|(scheme, _)| changed.families.contains(&scheme))
+        };
         let subscribed = self.lock();
-        let touched = subscribed.iter().filter(|uri| changed.contains(&file_of(uri)));
+        let touched =
+            subscribed.iter().filter(|uri| changed.uris.contains(&file_of(uri)) || in_family(uri));
         touched.cloned().collect()
     }
 

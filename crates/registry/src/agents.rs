@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Registry;
 use crate::error::Error;
-use crate::model::{Agent, Timestamp};
-use crate::rules::{MAX_ID, MAX_NAME, check_agent_id, check_name};
+use crate::model::{Agent, Revision, Timestamp};
+use crate::rules::{MAX_ID, MAX_NAME, NAME_PATTERN, check_agent_id, check_name};
 use crate::shelf::AgentCounts;
 
 pub const DEFAULT_AGENTS: usize = 1_000;
@@ -16,7 +16,7 @@ pub const MAX_AGENTS: usize = 10_000;
 #[serde(deny_unknown_fields)]
 pub struct AddAgentRequest {
     /// A name that no other agent has
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub name: String,
     /// An id that no other agent has; the next free one unless given
     #[schemars(range(min = 1, max = MAX_ID))]
@@ -35,12 +35,20 @@ pub struct ListAgentsRequest {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub struct GetAgentRequest {
+    /// Agent ID
+    #[schemars(range(min = 1, max = MAX_ID))]
+    pub agent_id: i64,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct RenameAgentRequest {
     /// Agent ID
     #[schemars(range(min = 1, max = MAX_ID))]
     pub agent_id: i64,
     /// A name that no other agent has
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub name: String,
 }
 
@@ -113,16 +121,41 @@ impl Registry {
         Ok(AgentsResponse { success: true, agents, total_count, next_cursor })
     }
 
+    pub fn agent(&self, request: &GetAgentRequest) -> Result<AgentResponse, Error> {
+        let agent = self.shelf.agent(check_agent_id(request.agent_id)?)?;
+        let message = format!("Agent {} is '{}'", agent.id, agent.name);
+        Ok(AgentResponse { success: true, agent, message })
+    }
+
     pub fn rename_agent(&self, request: &RenameAgentRequest) -> Result<AgentResponse, Error> {
+        self.rename_agent_if(request, None)
+    }
+
+    /// Renames only if the agent is still as the caller saw it.
+    pub fn rename_agent_if(
+        &self,
+        request: &RenameAgentRequest,
+        expected: Option<Revision>,
+    ) -> Result<AgentResponse, Error> {
         let agent_id = check_agent_id(request.agent_id)?;
-        let agent = self.shelf.rename_agent(agent_id, check_name("name", &request.name)?)?;
+        let name = check_name("name", &request.name)?;
+        let agent = self.shelf.rename_agent(agent_id, name, expected)?;
         let message = format!("Agent {agent_id} is now '{}'", agent.name);
         Ok(AgentResponse { success: true, agent, message })
     }
 
     pub fn remove_agent(&self, request: &RemoveAgentRequest) -> Result<RemoveAgentResponse, Error> {
+        self.remove_agent_if(request, None)
+    }
+
+    /// Removes only if the agent is still as the caller saw it.
+    pub fn remove_agent_if(
+        &self,
+        request: &RemoveAgentRequest,
+        expected: Option<Revision>,
+    ) -> Result<RemoveAgentResponse, Error> {
         let agent_id = check_agent_id(request.agent_id)?;
-        let capabilities_removed = self.shelf.remove_agent(agent_id)?;
+        let capabilities_removed = self.shelf.remove_agent(agent_id, expected)?;
         let message = format!("Removed agent {agent_id} and {capabilities_removed} capabilities");
         Ok(RemoveAgentResponse { success: true, agent_id, capabilities_removed, message })
     }
@@ -142,7 +175,8 @@ impl Registry {
 
 impl From<AgentCounts> for ListedAgent {
     fn from(counts: AgentCounts) -> Self {
-        let AgentCounts { agent: Agent { id, name, created_at }, capabilities, active } = counts;
+        let AgentCounts { agent: Agent { id, name, created_at, .. }, capabilities, active } =
+            counts;
         Self { id, name, total_count: capabilities, active_count: active, created_at }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Registry;
 use crate::error::Error;
 use crate::model::Revision;
-use crate::rules::{MAX_ID, MAX_NAME, check_agent_id, check_name};
+use crate::rules::{MAX_ID, MAX_NAME, NAME_PATTERN, check_agent_id, check_name};
 use crate::shelf::Change;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct DeactivateRequest {
     #[schemars(range(min = 1, max = MAX_ID))]
     pub agent_id: i64,
     /// Name of the skill
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub skill_name: String,
 }
 

@@ -17,6 +17,8 @@ pub enum Error {
         shortened(provided)
     )]
     InvalidSemver { provided: String, expected: String },
+    #[error("There is an agent {id} already, called '{}'", shortened(name))]
+    AgentExists { id: i64, name: String },
     #[error("Capability already exists (use upsert): {}", quoted(skills))]
     DuplicateCapability { agent_id: i64, skills: Vec<String> },
     #[error("Agent {agent_id} has no capability '{}'", shortened(skill_name))]
@@ -35,6 +37,7 @@ pub enum Error {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
     AgentNotFound,
+    AgentExists,
     InvalidSemver,
     DuplicateCapability,
     CapabilityNotFound,
@@ -60,7 +63,7 @@ impl Code {
         match self {
             Self::InvalidSemver | Self::InvalidArgument => 400,
             Self::AgentNotFound | Self::CapabilityNotFound => 404,
-            Self::DuplicateCapability => 409,
+            Self::DuplicateCapability | Self::AgentExists => 409,
             Self::PreconditionFailed => 412,
             Self::DatabaseError => 500,
         }
@@ -69,6 +72,7 @@ impl Code {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AgentNotFound => "AGENT_NOT_FOUND",
+            Self::AgentExists => "AGENT_EXISTS",
             Self::InvalidSemver => "INVALID_SEMVER",
             Self::DuplicateCapability => "DUPLICATE_CAPABILITY",
             Self::CapabilityNotFound => "CAPABILITY_NOT_FOUND",
@@ -91,6 +95,7 @@ impl Error {
     pub fn code(&self) -> Code {
         match self {
             Self::AgentNotFound { .. } | Self::AgentNotNamed { .. } => Code::AgentNotFound,
+            Self::AgentExists { .. } => Code::AgentExists,
             Self::InvalidSemver { .. } => Code::InvalidSemver,
             Self::DuplicateCapability { .. } => Code::DuplicateCapability,
             Self::CapabilityNotFound { .. } => Code::CapabilityNotFound,
@@ -107,6 +112,9 @@ impl Error {
     pub fn details(&self) -> Value {
         match self {
             Self::AgentNotFound { id } => json!({"agent_id": id}),
+            Self::AgentExists { id, name } => {
+                json!({"agent_id": id, "agent_name": shortened(name)})
+            }
             Self::AgentNotNamed { name } => json!({"agent_name": shortened(name)}),
             Self::InvalidSemver { provided, expected } => {
                 json!({"provided": shortened(provided), "expected": expected})
@@ -139,6 +147,7 @@ impl Error {
             Self::AgentNotFound { .. } | Self::AgentNotNamed { .. } => {
                 "`kenning agents list` lists the agents there are, `kenning agents add` adds one"
             }
+            Self::AgentExists { .. } => "choose another name and id, or use the agent there is",
             Self::InvalidSemver { .. } => "versions are those of semver.org, like 1.2.0",
             Self::DuplicateCapability { .. } => "`upsert: true` updates what is there",
             Self::CapabilityNotFound { .. } => {

@@ -7,7 +7,7 @@ use crate::Registry;
 use crate::error::Error;
 use crate::model::{Capability, Revision};
 use crate::register::yes;
-use crate::rules::{MAX_ID, MAX_NAME, check_agent_id, check_name};
+use crate::rules::{MAX_ID, MAX_NAME, NAME_PATTERN, check_agent_id, check_name};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +19,7 @@ pub struct GetRequest {
     #[serde(default = "yes")]
     pub active_only: bool,
     /// Only this skill
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub skill_name: Option<String>,
     /// `human` answers with text to read
     #[serde(default)]
@@ -32,6 +32,16 @@ pub enum Format {
     #[default]
     Json,
     Human,
+}
+
+/// The skills as data, or as text to read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Formatted {
+    #[serde(flatten)]
+    found: GetResponse,
+    /// With `format: human`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -80,6 +90,11 @@ impl Registry {
 }
 
 impl GetResponse {
+    pub fn formatted(self, format: Format) -> Formatted {
+        let text = (format == Format::Human).then(|| self.human());
+        Formatted { found: self, text }
+    }
+
     /// The answer for people: format `human`.
     pub fn human(&self) -> String {
         let mut text = format!(

@@ -9,7 +9,10 @@ use crate::Registry;
 use crate::error::Error;
 use crate::find::{self, Relevance};
 use crate::register::yes;
-use crate::rules::{MAX_ID, MAX_NAME, check_name, check_version, newest_first};
+use crate::rules::{
+    MAX_ID, MAX_NAME, MAX_VERSION, NAME_PATTERN, VERSION_PATTERN, check_name, check_version,
+    newest_first,
+};
 use crate::shelf::{Activity, Filter, Holding, Page};
 
 /// Groups on a page unless the request says otherwise.
@@ -23,9 +26,10 @@ const MAX_QUERY: usize = 2_000;
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {
     /// Only this skill
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub skill_name: Option<String>,
     /// Only this version
+    #[schemars(length(max = MAX_VERSION), regex(pattern = VERSION_PATTERN))]
     pub version: Option<String>,
     /// Only what is active
     #[serde(default = "yes")]

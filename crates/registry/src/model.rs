@@ -17,6 +17,8 @@ pub struct Agent {
     pub id: i64,
     pub name: String,
     pub created_at: Timestamp,
+    #[serde(skip)]
+    pub revision: Revision,
 }
 
 /// A skill that an agent has.
@@ -34,7 +36,7 @@ pub struct Capability {
 
 /// Counts the changes to one agent and its capabilities: whoever saw a revision can ask that a
 /// change be made to that one and no later one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision(pub i64);
 
 /// Milliseconds since 1970, in UTC. Programs see it as RFC 3339, to the second.

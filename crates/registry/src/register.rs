@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::Registry;
 use crate::error::Error;
 use crate::model::{Capability, Metadata, Revision, Timestamp};
-use crate::rules::{MAX_CAPABILITIES, MAX_ID, MAX_NAME, check_agent_id, check_capabilities};
+use crate::rules::{
+    MAX_CAPABILITIES, MAX_ID, MAX_NAME, MAX_VERSION, NAME_PATTERN, VERSION_PATTERN, check_agent_id,
+    check_capabilities,
+};
 use crate::shelf::{Change, Existing, NewCapability};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -27,9 +30,10 @@ pub struct RegisterRequest {
 #[serde(deny_unknown_fields)]
 pub struct CapabilityInput {
     /// Name of the skill, such as `payload-cms-setup`
-    #[schemars(length(min = 1, max = MAX_NAME))]
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub skill_name: String,
     /// Semantic version, such as `1.2.0`
+    #[schemars(length(max = MAX_VERSION), regex(pattern = VERSION_PATTERN))]
     pub version: String,
     /// Whether the agent uses it now
     #[serde(default = "yes")]

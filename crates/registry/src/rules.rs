@@ -11,8 +11,18 @@ use crate::register::CapabilityInput;
 
 /// The longest name of an agent or a skill, in characters.
 pub const MAX_NAME: usize = 255;
+/// What a name looks like, for callers that check before they call: something to be seen, and no
+/// control characters.
+pub(crate) const NAME_PATTERN: &str =
+    r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// The same of a version.
+pub(crate) const VERSION_PATTERN: &str = concat!(
+    r"^(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})",
+    r"(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?",
+    r"(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$"
+);
 /// The longest version, in characters.
-const MAX_VERSION: usize = 255;
+pub const MAX_VERSION: usize = 255;
 /// How many capabilities one call may register.
 pub const MAX_CAPABILITIES: usize = 10_000;
 /// How much metadata one capability may have, in bytes of JSON.

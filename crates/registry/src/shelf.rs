@@ -21,10 +21,13 @@ pub trait Shelf: Send + Sync {
 
     fn agent_named(&self, name: &str) -> Result<Option<Agent>, Error>;
 
-    fn rename_agent(&self, id: i64, name: &str) -> Result<Agent, Error>;
+    fn agent(&self, id: i64) -> Result<Agent, Error>;
+
+    /// Gives an agent a name that no other has.
+    fn rename_agent(&self, id: i64, name: &str, expected: Seen) -> Result<Agent, Error>;
 
     /// Removes an agent with all of its capabilities, and says how many those were.
-    fn remove_agent(&self, id: i64) -> Result<usize, Error>;
+    fn remove_agent(&self, id: i64, expected: Seen) -> Result<usize, Error>;
 
     /// All that an agent has, as of one moment.
     fn held(&self, agent_id: i64) -> Result<Held, Error>;
@@ -39,6 +42,9 @@ pub trait Shelf: Send + Sync {
     /// What is known of each skill: every distinct name, version and metadata once.
     fn skills(&self, filter: &Filter) -> Result<Vec<Skill>, Error>;
 }
+
+/// The revision that a change was decided on, if that matters.
+pub type Seen = Option<Revision>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCounts {
@@ -72,8 +78,7 @@ pub struct Change {
     pub existing: Existing,
     /// To be made inactive; each must be there.
     pub deactivate: Vec<String>,
-    /// The revision that the change was decided on, if that matters.
-    pub expected: Option<Revision>,
+    pub expected: Seen,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

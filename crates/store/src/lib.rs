@@ -2,7 +2,7 @@
 //!
 //! The rooms say what they need to remember as traits; this crate implements them: vectors
 //! ([`embeddings`]), questions that found nothing ([`misses`]), agents and their capabilities
-//! ([`registry`]). [`location`] says where a store is, [`engine`] lets one set of statements run
+//! ([`registry`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
 //! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
 //! registry from one store to another, [`look`] leaves everything as it is.
 //!
@@ -14,6 +14,7 @@ mod location;
 mod look;
 mod misses;
 mod registry;
+mod tokens;
 mod transfer;
 mod watch;
 
@@ -26,6 +27,7 @@ use engine::Pool;
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
 pub use look::{Look, Schema};
+pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
 

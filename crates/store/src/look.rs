@@ -1,8 +1,11 @@
 //! Looking at a store without leaving a trace: nothing is created, no table is made or changed.
 
+use std::io::ErrorKind;
+
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{Connection, PgConnection};
 
 use crate::engine::{Engine, PATIENCE, Pool, on};
 use crate::location::Location;
@@ -62,8 +65,12 @@ impl Pool {
             Location::Postgres(options) => {
                 let options =
                     (**options).clone().options([("default_transaction_read_only", "on")]);
+                // The pool would go on trying for long, and then say only that it was too long.
+                let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options));
+                let late = |_| sqlx::Error::from(std::io::Error::from(ErrorKind::TimedOut));
+                first.await.map_err(late)??.close().await?;
                 let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
-                Ok(Self::Postgres(pool.connect_with(options).await?))
+                Ok(Self::Postgres(pool.connect_lazy_with(options)))
             }
         }
     }

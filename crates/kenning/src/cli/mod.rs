@@ -98,6 +98,12 @@ pub enum Command {
     /// Look after the skills that the team's agents have
     #[command(subcommand)]
     Skills(Skills),
+    /// Look after the tokens that other machines need
+    #[command(subcommand)]
+    Token(Token),
+    /// Move the registry between stores, or to a safe place
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Move computed vectors between machines
     #[command(subcommand)]
     Cache(Cache),

@@ -1,4 +1,4 @@
-//! Verbs on the team's own agents.
+//! Verbs on the team's own agents, and on who and what else the store holds.
 
 use std::path::PathBuf;
 
@@ -63,4 +63,31 @@ pub enum Skills {
         #[arg(long)]
         dry_run: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it; it is shown only once
+    Create {
+        /// What to call it, such as the machine it is for
+        name: String,
+        /// `read`, `write` (reads, too), or `ingest` (sends what was heard of tools)
+        #[arg(long, default_value = "read")]
+        scope: kenning_web::token::Scope,
+        /// With `ingest`: only for this project
+        #[arg(long, value_name = "ID")]
+        project: Option<String>,
+    },
+    /// List the tokens, without their secrets
+    List,
+    /// Make a token, by its name or id, worthless at once
+    Revoke { token: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Write all agents and their skills to a new file
+    Export { file: PathBuf },
+    /// Take in an exported file; the store may be another kind of database
+    Import { file: PathBuf },
 }

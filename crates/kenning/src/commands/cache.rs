@@ -5,10 +5,7 @@ use crate::cli::Cache;
 use crate::failure::{Exit, Failure};
 
 pub(super) fn run(context: &Context, cache: &Cache) -> Result<Exit, Failure> {
-    let store = context.open_store()?.ok_or_else(|| {
-        Failure::new("there is no store to move vectors from or to")
-            .hint("name a folder that can be written to as index.storage_path")
-    })?;
+    let store = context.need_store()?;
     let (verb, moved, file) = match cache {
         Cache::Export { file } if file.exists() => {
             return Err(Failure::usage(format!("`{}` exists already", file.display()))

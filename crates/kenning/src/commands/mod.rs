@@ -19,6 +19,8 @@ mod registry;
 mod search;
 mod serve;
 mod status;
+mod store;
+mod token;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -68,6 +70,8 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
         Command::Agents(agents) => registry::agents(&context, agents),
         Command::Skills(skills) => registry::skills(&context, skills),
+        Command::Token(token) => token::run(&context, token),
+        Command::Store(store) => store::run(&context, &store),
         Command::Cache(cache) => cache::run(&context, &cache),
         Command::Hook(hook) => hook::run(&context, &hook),
         Command::Eval(eval) => eval::run(&context, &eval),
@@ -120,6 +124,14 @@ impl Context {
                 Ok(None)
             }
         }
+    }
+
+    /// The store, for what makes no sense without one.
+    fn need_store(&self) -> Result<Arc<Store>, Failure> {
+        self.open_store()?.ok_or_else(|| {
+            Failure::new("there is no place to remember anything")
+                .hint("name one with --store, or set HOME")
+        })
     }
 
     fn vector_cache(store: Option<&Arc<Store>>) -> Arc<dyn VectorCache> {

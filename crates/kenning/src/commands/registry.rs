@@ -36,10 +36,7 @@ fn similarity(query: &str, texts: &[String], embed: &dyn Fn(&str) -> Option<Vec<
 
 impl Context {
     fn registry(&self) -> Result<Registry, Failure> {
-        let store = self.open_store()?.ok_or_else(|| {
-            Failure::new("there is no place to remember agents and skills")
-                .hint("name one with --store, or set HOME")
-        })?;
+        let store = self.need_store()?;
         let ranker =
             |query: &str, texts: &[String]| Ok::<_, RankError>(similarity(query, texts, &embed));
         Ok(Registry::new(store).with_ranker(Arc::new(ranker)))

@@ -1,3 +1,5 @@
+//! `serve`: the rooms are opened and wired to whoever asks.
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,10 +10,13 @@ use kenning_knowledge::{Changes, Library};
 use kenning_mcp::inventory::Access;
 use kenning_mcp::knowledge::file_uri;
 use kenning_mcp::{Changed, Inventory, Rooms, Server, Toolset, http, stdio};
+use kenning_store::{Store, Subscription};
+use kenning_web::{Doors, Keys, Mount, Site};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 
+use super::token::StoredKeys;
 use super::{Context, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -66,11 +71,12 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     let model = context.settings.model(&context.layers)?.start_loading()?;
     let library = Arc::new(context.open_library()?);
     let store = context.open_store()?;
+    let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
     let rooms = Rooms {
         library: library.clone(),
         discovery: Arc::new(context.settings.discovery.clone()),
         catalog: Arc::new(context.catalog()?),
-        registry: store.clone().map(|store| registry::with_meaning(store, library.clone())),
+        registry: registry.clone(),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
     };
     let transport = context.settings.server.transport;
@@ -85,13 +91,18 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     let cache = Context::vector_cache(store.as_ref());
     let _indexer = IndexerThread::start(library.clone(), cache, model)?;
     let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();
+    let _registry_watch = store.as_ref().and_then(|store| watch_registry(store, &server));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let stop = CancellationToken::new();
         tokio::spawn(stop_on_signal(stop.clone()));
         match transport {
             Transport::Stdio => serve_stdio(context, &library, server, stop).await,
-            Transport::Http => serve_http(context, &library, server, stop).await,
+            Transport::Http => {
+                let open = open(context, store.as_ref()).await?;
+                announce(context, &library, &server, &open);
+                open.serve(server, kenning_web::Rooms { registry }, stop).await
+            }
         }
     });
     // A thread may still wait for input that never comes.
@@ -116,6 +127,7 @@ fn watch(library: &Arc<Library>, server: &Server) -> Option<Watcher> {
         feed.announce(Changed {
             list: changes.alters_list(),
             uris: uris.map(|(base, path)| file_uri(base, path)).collect(),
+            ..Changed::default()
         });
     };
     Watcher::start(library.clone(), announce)
@@ -133,32 +145,87 @@ async fn serve_stdio(
     stdio::serve(server, stop).await.map_err(|error| Failure::new(error.to_string()))
 }
 
-async fn serve_http(
-    context: &Context,
-    library: &Library,
-    server: Server,
-    stop: CancellationToken,
-) -> Result<(), Failure> {
+/// Tells clients of changes to the registry, whoever makes them.
+fn watch_registry(store: &Arc<Store>, server: &Server) -> Option<Subscription> {
+    let feed = server.changes();
+    let announce = move || {
+        let families = vec![kenning_mcp::registry::SCHEME];
+        feed.announce(Changed { list: true, families, ..Changed::default() });
+    };
+    store
+        .on_registry_change(announce)
+        .inspect_err(|error| tracing::warn!(%error, "changes to the registry are not told of"))
+        .ok()
+}
+
+/// An address to serve on, and how one gets in.
+struct Open {
+    listener: TcpListener,
+    address: SocketAddr,
+    doors: Doors,
+}
+
+async fn open(context: &Context, store: Option<&Arc<Store>>) -> Result<Open, Failure> {
     let (host, port) = (&context.settings.server.host, context.settings.server.port);
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), port))
         .await
         .map_err(|error| context.layers.fault("server.host", &error.to_string()))?
         .collect();
-    if !addresses.iter().all(|address| address.ip().is_loopback()) {
-        let problem = "it is not a loopback address, and this server has no authentication";
-        return Err(context
-            .layers
-            .fault("server.host", problem)
-            .hint("use 127.0.0.1, and a reverse proxy that authenticates for other machines"));
-    }
+    let local = addresses.iter().all(|address| address.ip().is_loopback());
+    let keys = match (local && !context.settings.server.require_token, store) {
+        (true, _) => None,
+        (false, store) => Some(keys(store)?),
+    };
     let listener = TcpListener::bind(addresses.as_slice()).await.map_err(|error| {
         Failure::new(format!("{host}:{port} cannot be listened on: {error}"))
             .hint("choose another port with --http 127.0.0.1:PORT; port 0 takes any free one")
     })?;
     let address = listener.local_addr()?;
-    context.printer.note(&summary(context, library, &server));
+    let doors = keys.map_or(Doors::Loopback { port: address.port() }, Doors::Token);
+    Ok(Open { listener, address, doors })
+}
+
+/// Without a token nobody could come in.
+fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
+    let none = || {
+        Failure::usage("other machines need a token, and there is none")
+            .hint("make one with `kenning token create NAME --scope write`")
+    };
+    let store = store.ok_or_else(none)?.clone();
+    // The store's own runtime must not be waited for on an async thread.
+    let tokens = tokio::task::block_in_place(|| store.tokens())?;
+    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredKeys(store))) }
+}
+
+fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
+    let address = open.address;
+    context.printer.note(&summary(context, library, server));
     context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
-    Ok(http::serve(server, listener, stop).await?)
+    context.printer.note(&format!("API   http://{address}/api"));
+    if matches!(open.doors, Doors::Token(_)) {
+        context.printer.note("Every request needs a token; see `kenning token list`.");
+    }
+}
+
+impl Open {
+    async fn serve(
+        self,
+        server: Server,
+        rooms: kenning_web::Rooms,
+        stop: CancellationToken,
+    ) -> Result<(), Failure> {
+        let reach = match self.doors {
+            Doors::Loopback { port } => http::Reach::Loopback { port },
+            Doors::Token(_) => http::Reach::Guarded,
+        };
+        let mcp = Mount {
+            path: http::MCP_PATH,
+            read: http::router(server.reading(), reach, stop.clone()),
+            write: http::router(server, reach, stop.clone()),
+        };
+        let site = Site { rooms, mounts: vec![mcp], doors: self.doors };
+        Ok(site.serve(self.listener, stop).await?)
+    }
 }
 
 fn summary(context: &Context, library: &Library, server: &Server) -> String {

@@ -90,6 +90,7 @@ pub struct Server {
     pub log_level: LogLevel,
     pub toolsets: Vec<String>,
     pub read_only: bool,
+    pub require_token: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -49,19 +49,40 @@ pub(crate) fn modern() -> ClientLifecycleMode {
 pub(crate) struct HttpServer {
     pub(crate) child: Child,
     pub(crate) url: String,
+    log: Option<std::thread::JoinHandle<String>>,
 }
 
 impl HttpServer {
     pub(crate) fn start(root: &Path) -> Self {
+        Self::run(kenning(root, &["--http", "127.0.0.1:0"]))
+    }
+
+    /// A server that remembers in a place of its own.
+    pub(crate) fn with_home(root: &Path, home: &Path) -> Self {
+        let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
+        command.env("HOME", home);
+        Self::run(command)
+    }
+
+    pub(crate) fn run(mut command: Command) -> Self {
         // The client wants to know whose cryptography it would use for TLS.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut command = kenning(root, &["--http", "127.0.0.1:0"]);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let url = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
-        Self { child, url: url.unwrap() }
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let url = lines.find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
+        let log = std::thread::spawn(move || lines.collect::<Vec<_>>().join("\n"));
+        Self { child, url: url.unwrap(), log: Some(log) }
+    }
+
+    /// Ends the server and returns what it logged.
+    pub(crate) fn log(mut self) -> String {
+        self.child.kill().unwrap();
+        self.log.take().unwrap().join().unwrap()
+    }
+
+    /// The address of a page of this server.
+    pub(crate) fn page(&self, path: &str) -> String {
+        format!("{}{path}", self.url.strip_suffix("/mcp").unwrap())
     }
 
     pub(crate) async fn client(&self) -> Client {

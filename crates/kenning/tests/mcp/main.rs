@@ -1,7 +1,10 @@
-//! The server as an MCP client sees it.
+//! The server as its clients see it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+mod api;
 mod client;
 mod discovery;
+mod doors;
 mod protocol;
+mod replicas;

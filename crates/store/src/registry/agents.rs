@@ -1,7 +1,7 @@
 //! The agents themselves.
 
-use kenning_registry::shelf::AgentCounts;
-use kenning_registry::{Agent, Error, Timestamp};
+use kenning_registry::shelf::{AgentCounts, Seen};
+use kenning_registry::{Agent, Error, Revision, Timestamp};
 
 use super::{AgentRow, Refusal, count};
 use crate::engine::{Pool, Work, on};
@@ -26,7 +26,7 @@ pub(super) async fn add(
     };
     work.announce().await?;
     work.commit().await?;
-    Ok(Agent { id, name: name.to_owned(), created_at: at })
+    Ok(Agent { id, name: name.to_owned(), created_at: at, revision: Revision::default() })
 }
 
 async fn insert(work: &mut Work<'_>, name: &str, at: Timestamp) -> Result<i64, sqlx::Error> {
@@ -56,27 +56,35 @@ async fn check_name_is_free(
 ) -> Result<(), Refusal> {
     match find(work, name).await? {
         Some(agent) if Some(agent.id) != except => {
-            let problem = format!("agent {} is called '{name}' already", agent.id);
-            Err(Error::invalid("name", problem).into())
+            Err(Error::AgentExists { id: agent.id, name: agent.name }.into())
         }
         _ => Ok(()),
     }
 }
 
 async fn check_id_is_free(work: &mut Work<'_>, id: i64) -> Result<(), Refusal> {
-    let taken: Option<i64> = on!(work, |work| {
-        let find = "SELECT id FROM agents WHERE id = $1";
-        sqlx::query_scalar(find).bind(id).fetch_optional(&mut **work).await?
-    });
-    match taken {
-        Some(_) => Err(Error::invalid("id", format!("there is an agent {id} already")).into()),
+    match with_id(work, id).await? {
+        Some(agent) => Err(Error::AgentExists { id, name: agent.name }.into()),
         None => Ok(()),
     }
 }
 
+async fn with_id(work: &mut Work<'_>, id: i64) -> Result<Option<AgentRow>, sqlx::Error> {
+    on!(work, |work| {
+        let find = "SELECT id, name, created_at, revision FROM agents WHERE id = $1";
+        sqlx::query_as(find).bind(id).fetch_optional(&mut **work).await
+    })
+}
+
+pub(super) async fn get(pool: &Pool, id: i64) -> Result<Agent, Refusal> {
+    let mut work = pool.read().await?;
+    let agent = with_id(&mut work, id).await?;
+    Ok(agent.ok_or(Error::AgentNotFound { id })?.into())
+}
+
 async fn find(work: &mut Work<'_>, name: &str) -> Result<Option<AgentRow>, sqlx::Error> {
     on!(work, |work| {
-        let find = "SELECT id, name, created_at FROM agents WHERE name = $1";
+        let find = "SELECT id, name, created_at, revision FROM agents WHERE name = $1";
         sqlx::query_as(find).bind(name).fetch_optional(&mut **work).await
     })
 }
@@ -106,11 +114,12 @@ pub(super) async fn list(
     });
     let rows: Vec<Counted> = on!(&mut work, |work| {
         let page = sqlx::query_as(
-            "SELECT a.id, a.name, a.created_at, count(c.id) AS capabilities, \
+            "SELECT a.id, a.name, a.created_at, a.revision, count(c.id) AS capabilities, \
              count(c.id) FILTER (WHERE c.active) AS active \
-             FROM (SELECT id, name, created_at FROM agents WHERE id > $1 ORDER BY id LIMIT $2) a \
+             FROM (SELECT id, name, created_at, revision FROM agents \
+                   WHERE id > $1 ORDER BY id LIMIT $2) a \
              LEFT JOIN agent_capabilities c ON c.agent_id = a.id \
-             GROUP BY a.id, a.name, a.created_at ORDER BY a.id",
+             GROUP BY a.id, a.name, a.created_at, a.revision ORDER BY a.id",
         );
         page.bind(after).bind(limit).fetch_all(&mut **work).await?
     });
@@ -122,27 +131,32 @@ pub(super) async fn list(
     Ok((counts.collect(), count(total)))
 }
 
-pub(super) async fn rename(pool: &Pool, id: i64, name: &str) -> Result<Agent, Refusal> {
+pub(super) async fn rename(
+    pool: &Pool,
+    id: i64,
+    name: &str,
+    expected: Seen,
+) -> Result<Agent, Refusal> {
     let mut work = pool.write().await?;
     work.lock_registry().await?;
+    super::change::touch(&mut work, id, expected).await?;
     check_name_is_free(&mut work, name, Some(id)).await?;
-    let renamed: Option<AgentRow> = on!(&mut work, |work| {
+    let agent: AgentRow = on!(&mut work, |work| {
         let rename = sqlx::query_as(
-            "UPDATE agents SET name = $1, revision = revision + 1 WHERE id = $2 \
-             RETURNING id, name, created_at",
+            "UPDATE agents SET name = $1 WHERE id = $2 \
+             RETURNING id, name, created_at, revision",
         );
-        rename.bind(name).bind(id).fetch_optional(&mut **work).await?
+        rename.bind(name).bind(id).fetch_one(&mut **work).await?
     });
-    let agent = renamed.ok_or(Error::AgentNotFound { id })?;
     work.announce().await?;
     work.commit().await?;
     Ok(agent.into())
 }
 
 /// The capabilities go with it, by the foreign key; they are counted before.
-pub(super) async fn remove(pool: &Pool, id: i64) -> Result<usize, Refusal> {
+pub(super) async fn remove(pool: &Pool, id: i64, expected: Seen) -> Result<usize, Refusal> {
     let mut work = pool.write().await?;
-    super::change::touch(&mut work, id).await?;
+    super::change::touch(&mut work, id, expected).await?;
     let held: i64 = on!(&mut work, |work| {
         let held = "SELECT count(*) FROM agent_capabilities WHERE agent_id = $1";
         sqlx::query_scalar(held).bind(id).fetch_one(&mut **work).await?

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kenning_registry::shelf::{Applied, Change, Existing, NewCapability};
+use kenning_registry::shelf::{Applied, Change, Existing, NewCapability, Seen};
 use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 
@@ -19,10 +19,7 @@ pub(super) async fn apply(
     at: Timestamp,
 ) -> Result<Applied, Refusal> {
     let mut work = pool.write().await?;
-    let revision = touch(&mut work, agent_id).await?;
-    if change.expected.is_some_and(|expected| expected.0 + 1 != revision.0) {
-        return Err(Error::Changed { agent_id }.into());
-    }
+    let revision = touch(&mut work, agent_id, change.expected).await?;
     let there = there(&mut work, agent_id, &change.put).await?;
     if change.existing == Existing::Refuse && !there.is_empty() {
         return Err(refused(agent_id, &change.put, &there).into());
@@ -43,14 +40,22 @@ pub(super) async fn apply(
     Ok(Applied { put, updated: there.len(), revision })
 }
 
-/// Counts a change to an agent. From here on others who would change it wait, so what is read of
+/// Counts a change to an agent, if it is still as its caller saw it. From here on others who would change it wait, so what is read of
 /// it stays so until the end.
-pub(super) async fn touch(work: &mut Work<'_>, agent_id: i64) -> Result<Revision, Refusal> {
+pub(super) async fn touch(
+    work: &mut Work<'_>,
+    agent_id: i64,
+    expected: Seen,
+) -> Result<Revision, Refusal> {
     let revision: Option<i64> = on!(work, |work| {
         let touch = "UPDATE agents SET revision = revision + 1 WHERE id = $1 RETURNING revision";
         sqlx::query_scalar(touch).bind(agent_id).fetch_optional(&mut **work).await?
     });
-    Ok(Revision(revision.ok_or(Error::AgentNotFound { id: agent_id })?))
+    let revision = revision.ok_or(Error::AgentNotFound { id: agent_id })?;
+    if expected.is_some_and(|seen| seen.0 + 1 != revision) {
+        return Err(Error::Changed { agent_id }.into());
+    }
+    Ok(Revision(revision))
 }
 
 /// Which of these skills the agent has.

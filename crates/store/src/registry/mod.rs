@@ -6,9 +6,9 @@ mod holdings;
 
 use kenning_registry::model::Metadata;
 use kenning_registry::shelf::{
-    AgentCounts, Applied, Change, Filter, Held, Holding, Page, Shelf, Skill,
+    AgentCounts, Applied, Change, Filter, Held, Holding, Page, Seen, Shelf, Skill,
 };
-use kenning_registry::{Agent, Capability, Error, Timestamp};
+use kenning_registry::{Agent, Capability, Error, Revision, Timestamp};
 
 use crate::Store;
 
@@ -25,12 +25,16 @@ impl Shelf for Store {
         Ok(self.runtime().block_on(agents::named(&self.pool, name))?)
     }
 
-    fn rename_agent(&self, id: i64, name: &str) -> Result<Agent, Error> {
-        Ok(self.runtime().block_on(agents::rename(&self.pool, id, name))?)
+    fn agent(&self, id: i64) -> Result<Agent, Error> {
+        Ok(self.runtime().block_on(agents::get(&self.pool, id))?)
     }
 
-    fn remove_agent(&self, id: i64) -> Result<usize, Error> {
-        Ok(self.runtime().block_on(agents::remove(&self.pool, id))?)
+    fn rename_agent(&self, id: i64, name: &str, expected: Seen) -> Result<Agent, Error> {
+        Ok(self.runtime().block_on(agents::rename(&self.pool, id, name, expected))?)
+    }
+
+    fn remove_agent(&self, id: i64, expected: Seen) -> Result<usize, Error> {
+        Ok(self.runtime().block_on(agents::remove(&self.pool, id, expected))?)
     }
 
     fn held(&self, agent_id: i64) -> Result<Held, Error> {
@@ -82,11 +86,13 @@ struct AgentRow {
     id: i64,
     name: String,
     created_at: i64,
+    revision: i64,
 }
 
 impl From<AgentRow> for Agent {
     fn from(row: AgentRow) -> Self {
-        Self { id: row.id, name: row.name, created_at: Timestamp(row.created_at) }
+        let (created_at, revision) = (Timestamp(row.created_at), Revision(row.revision));
+        Self { id: row.id, name: row.name, created_at, revision }
     }
 }
 

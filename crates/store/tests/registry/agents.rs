@@ -2,7 +2,7 @@
 
 use kenning_registry::Error;
 use kenning_registry::agents::{
-    AddAgentRequest, ListAgentsRequest, RemoveAgentRequest, RenameAgentRequest,
+    AddAgentRequest, GetAgentRequest, ListAgentsRequest, RemoveAgentRequest, RenameAgentRequest,
 };
 use kenning_registry::deactivate::DeactivateRequest;
 use kenning_registry::get::GetRequest;
@@ -24,14 +24,14 @@ pub(crate) fn agents_are_added_listed_renamed_and_removed(bed: &Bed) {
     for (name, id) in [("Mu", None), ("Mu", Some(77)), ("Rho", Some(11))] {
         let request = AddAgentRequest { name: name.to_owned(), id };
         let error = registry.add_agent(&request).unwrap_err();
-        assert_eq!(error.code().as_str(), "INVALID_ARGUMENT", "{error}");
+        assert_eq!((error.code().as_str(), error.http_status()), ("AGENT_EXISTS", 409), "{error}");
     }
     let rename = |agent_id: i64, name: &str| {
         registry.rename_agent(&RenameAgentRequest { agent_id, name: name.to_owned() })
     };
     assert_eq!(rename(5, "Ny").unwrap().agent.name, "Ny");
     assert!(rename(5, "Ny").is_ok(), "its own name is free for it");
-    assert!(matches!(rename(5, "Mu"), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(rename(5, "Mu"), Err(Error::AgentExists { id: 12, .. })));
     assert!(matches!(rename(99, "Tau"), Err(Error::AgentNotFound { id: 99 })));
     register_one(&registry, "a", "1.0.0");
     let listed = registry.agents(&ListAgentsRequest::default()).unwrap();
@@ -60,5 +60,14 @@ pub(crate) fn a_change_to_what_was_seen_and_nothing_later(bed: &Bed) {
     assert_eq!(all_of(&registry, 11).revision, now);
     let off = DeactivateRequest { agent_id: 11, skill_name: "skill-00000".to_owned() };
     assert!(registry.deactivate_if(&off, Some(seen)).is_err());
-    assert!(registry.deactivate_if(&off, Some(now)).is_ok());
+    let now = registry.deactivate_if(&off, Some(now)).unwrap().revision;
+    let rename = RenameAgentRequest { agent_id: 11, name: "Lambda 2".to_owned() };
+    assert!(matches!(registry.rename_agent_if(&rename, Some(seen)), Err(Error::Changed { .. })));
+    let renamed = registry.rename_agent_if(&rename, Some(now)).unwrap().agent;
+    assert_eq!(registry.agent(&GetAgentRequest { agent_id: 11 }).unwrap().agent, renamed);
+    let remove = RemoveAgentRequest { agent_id: 11 };
+    assert!(matches!(registry.remove_agent_if(&remove, Some(now)), Err(Error::Changed { .. })));
+    registry.remove_agent_if(&remove, Some(renamed.revision)).unwrap();
+    let gone = registry.agent(&GetAgentRequest { agent_id: 11 });
+    assert!(matches!(gone, Err(Error::AgentNotFound { id: 11 })));
 }

@@ -1,0 +1,82 @@
+//! `token`: who may come in from other machines.
+
+use std::sync::Arc;
+
+use kenning_store::{Store, TokenRecord};
+use kenning_web::token::{Presented, Scope, mint};
+use kenning_web::{Keys, KeysError};
+use serde_json::json;
+
+use super::Context;
+use crate::cli::Token;
+use crate::failure::{Exit, Failure};
+
+pub(super) fn run(context: &Context, token: Token) -> Result<Exit, Failure> {
+    let store = context.need_store()?;
+    match token {
+        Token::Create { name, scope, project } => create(context, &store, name, scope, project),
+        Token::List => {
+            let tokens = store.tokens()?;
+            context.printer.answer(&json!({ "tokens": tokens }), |_| list_text(&tokens))?;
+            Ok(Exit::Success)
+        }
+        Token::Revoke { token } => {
+            if !store.revoke_token(&token)? {
+                return Err(Failure::new(format!("there is no token `{token}`"))
+                    .hint("`kenning token list` lists those there are"));
+            }
+            context.printer.answer(&json!({ "revoked": token }), |_| format!("revoked {token}"))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn create(
+    context: &Context,
+    store: &Store,
+    name: String,
+    scope: Scope,
+    project: Option<String>,
+) -> Result<Exit, Failure> {
+    if name.trim().is_empty() || name.chars().count() > 255 {
+        return Err(Failure::usage("a token's name has 1 to 255 characters"));
+    }
+    if project.is_some() && scope != Scope::Ingest {
+        return Err(Failure::usage("--project goes with `--scope ingest` alone"));
+    }
+    let minted = mint().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+    let created_at = kenning_registry::Timestamp::now().0;
+    let (scope, hash) = (scope.to_string(), minted.hash);
+    let record = TokenRecord { id: minted.id, name, scope, project, hash, created_at };
+    if !store.add_token(&record)? {
+        return Err(Failure::new(format!("there is a token `{}` already", record.name))
+            .hint("revoke it first, or choose another name"));
+    }
+    context.printer.note("This is shown only once; keep it where secrets are kept.");
+    let answer = json!({"id": record.id, "name": record.name, "scope": record.scope,
+        "token": minted.token});
+    context.printer.answer(&answer, |_| minted.token.clone())?;
+    Ok(Exit::Success)
+}
+
+fn list_text(tokens: &[TokenRecord]) -> String {
+    let line = |token: &TokenRecord| {
+        let created = kenning_registry::Timestamp(token.created_at);
+        let project = token.project.as_deref().unwrap_or_default();
+        format!("{}  {:<24} {:<6} {created}  {project}", token.id, token.name, token.scope)
+    };
+    let lines: Vec<String> = tokens.iter().map(|token| line(token).trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// The store's tokens, as the web asks for them.
+pub(super) struct StoredKeys(pub(super) Arc<Store>);
+
+impl Keys for StoredKeys {
+    fn scope(&self, token: &str) -> Result<Option<Scope>, KeysError> {
+        let Some(presented) = Presented::read(token) else { return Ok(None) };
+        let kept = self.0.token(presented.id).map_err(|error| KeysError(Box::new(error)))?;
+        let kept = kept.filter(|kept| presented.is(&kept.hash));
+        Ok(kept.and_then(|kept| kept.scope.parse().ok()))
+    }
+}

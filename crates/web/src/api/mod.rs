@@ -1,0 +1,10 @@
+//! What can be asked, each as one registration.
+
+mod registry;
+
+use crate::operation::Operation;
+
+/// All there is.
+pub(crate) fn operations() -> Vec<Operation> {
+    registry::operations()
+}

@@ -1,0 +1,169 @@
+//! Who may come in.
+//!
+//! On a loopback address everybody on this machine may, but no web page that a browser here has
+//! open: a request must name this server as its host, and its origin if it has one. On any other
+//! address every request must carry a token.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::problem::Problem;
+use crate::token::Scope;
+
+/// Knows the tokens there are.
+pub trait Keys: Send + Sync {
+    /// What the bearer of this token may do, if it is one of ours.
+    fn scope(&self, token: &str) -> Result<Option<Scope>, KeysError>;
+}
+
+/// The tokens there are cannot be looked up.
+#[derive(Debug, thiserror::Error)]
+#[error("tokens cannot be looked up: {0}")]
+pub struct KeysError(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// How one gets in.
+#[derive(Clone)]
+pub enum Doors {
+    /// From this machine, without a token; `port` is the server's own.
+    Loopback { port: u16 },
+    /// From anywhere, with a token.
+    Token(Arc<dyn Keys>),
+}
+
+/// Paths that tell nothing and change nothing.
+const OPEN: [&str; 1] = ["/healthz"];
+
+/// Lets a request pass, with the [`Scope`] it has, or refuses it.
+pub(crate) async fn guard(
+    State(doors): State<Doors>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if OPEN.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let admitted = match doors {
+        Doors::Loopback { port } => from_here(request.headers(), port).map(|()| Scope::Write),
+        Doors::Token(keys) => with_token(request.headers(), keys).await,
+    };
+    match admitted {
+        Ok(scope) => {
+            request.extensions_mut().insert(scope);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+fn from_here(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
+    let refused = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, detail));
+    if !host(headers).is_some_and(|host| HERE.contains(&host.host())) {
+        return refused("the Host header does not name this machine");
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    if HERE.iter().any(|host| origin == format!("http://{host}:{port}")) {
+        return Ok(());
+    }
+    refused("the Origin header names another site")
+}
+
+async fn with_token(headers: &HeaderMap, keys: Arc<dyn Keys>) -> Result<Scope, Problem> {
+    if !same_site(headers) {
+        return Err(Problem::new(StatusCode::FORBIDDEN, "the Origin header names another site"));
+    }
+    let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
+    let Some(token) = bearer(headers).map(str::to_owned) else {
+        return Err(unauthorized("a token is needed: `Authorization: Bearer kng_…`"));
+    };
+    let found = tokio::task::spawn_blocking(move || keys.scope(&token)).await;
+    let found = found.map_err(|error| KeysError(Box::new(error))).flatten();
+    match found {
+        Ok(Some(scope)) => Ok(scope),
+        Ok(None) => Err(unauthorized("this token is not known, or was revoked")),
+        Err(error) => {
+            tracing::error!(%error, "nobody can come in");
+            let detail = "tokens cannot be looked up for now";
+            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail))
+        }
+    }
+}
+
+/// A browser says where a request comes from; it must come from a page of this server.
+fn same_site(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    match (origin, host(headers)) {
+        (Some((_, origin)), Some(host)) => origin == host.as_str(),
+        _ => false,
+    }
+}
+
+fn host(headers: &HeaderMap) -> Option<Authority> {
+    headers.get(header::HOST)?.to_str().ok()?.parse().ok()
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+impl std::fmt::Debug for Doors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Loopback { .. } => "Loopback",
+            Self::Token(_) => "Token",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), value.parse().expect("a header"))).collect()
+    }
+
+    #[test]
+    fn a_page_of_another_site_stays_outside() {
+        let own =
+            headers(&[(header::HOST, "127.0.0.1:80"), (header::ORIGIN, "http://127.0.0.1:80")]);
+        assert!(from_here(&own, 80).is_ok());
+        let plain = headers(&[(header::HOST, "localhost:80")]);
+        assert!(from_here(&plain, 80).is_ok());
+        for (host, origin) in [
+            ("127.0.0.1:80", "http://evil.example"),
+            ("127.0.0.1:80", "http://127.0.0.1:81"),
+            ("127.0.0.1:80", "null"),
+            ("evil.example", "http://127.0.0.1:80"),
+            ("127.0.0.1.evil.example", "http://127.0.0.1:80"),
+        ] {
+            let foreign = headers(&[(header::HOST, host), (header::ORIGIN, origin)]);
+            assert!(from_here(&foreign, 80).is_err(), "{host} {origin}");
+        }
+        assert!(from_here(&HeaderMap::new(), 80).is_err(), "no host at all");
+    }
+
+    #[test]
+    fn with_tokens_the_origin_is_the_host_one_asked() {
+        let own = headers(&[(header::HOST, "team:80"), (header::ORIGIN, "https://team:80")]);
+        assert!(same_site(&own));
+        let foreign = headers(&[(header::HOST, "team:80"), (header::ORIGIN, "https://evil")]);
+        assert!(!same_site(&foreign));
+    }
+
+    #[test]
+    fn tokens_are_read_from_the_header() {
+        let given = headers(&[(header::AUTHORIZATION, "bearer abc")]);
+        assert_eq!(bearer(&given), Some("abc"));
+        assert_eq!(bearer(&headers(&[(header::AUTHORIZATION, "Basic abc")])), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! Kenning over HTTP, besides MCP.
+//!
+//! An [`operation`] is registered once, with what it takes, gives and may refuse: the router, the
+//! `OpenAPI` document and its page for people ([`document`]) derive from it. [`api`] holds those
+//! that there are. [`guard`] lets in who may come in, by [`token`] where that is not only this
+//! machine; what is not in a contract is refused as a [`problem`].
+//!
+//! This crate translates. What the answers say is decided in the rooms.
+
+mod api;
+mod document;
+mod guard;
+mod operation;
+mod problem;
+mod site;
+pub mod token;
+
+pub use guard::{Doors, Keys, KeysError};
+pub use site::{Mount, Rooms, Site};

@@ -1,0 +1,47 @@
+//! What went wrong outside of any contract, in the form of RFC 9457.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) detail: String,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into() }
+    }
+
+    pub(crate) fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once; try again soon")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let body = json!({
+            "type": "about:blank",
+            "title": title,
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        let mut response = (self.status, axum::Json(body)).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                let scheme = HeaderValue::from_static("Bearer");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+            }
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,272 @@
+//! The whole site: requests come in here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, MethodRouter, get, on};
+use axum::serve::ListenerExt;
+use axum::{Extension, Router};
+use kenning_registry::{Registry, Revision};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::guard::{Doors, guard};
+use crate::operation::{Call, Given, Operation, Refusal};
+use crate::problem::Problem;
+use crate::token::Scope;
+use crate::{api, document};
+
+/// The largest body that is read, in bytes.
+const MAX_BODY: usize = 4 * 1024 * 1024;
+/// How long a client may take to send one.
+const BODY_TIME: Duration = Duration::from_secs(30);
+/// Requests that are worked on at once, beyond which clients are asked to wait.
+const AT_ONCE: usize = 256;
+
+/// What operations draw on.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    /// `None` without a place to remember it.
+    pub registry: Option<Registry>,
+}
+
+/// Somebody else's routes, once for those who may write and once for those who may only read.
+#[derive(Debug)]
+pub struct Mount {
+    pub path: &'static str,
+    pub write: Router,
+    pub read: Router,
+}
+
+/// All that is served on one address.
+#[derive(Debug)]
+pub struct Site {
+    pub rooms: Rooms,
+    pub mounts: Vec<Mount>,
+    pub doors: Doors,
+}
+
+impl Site {
+    /// Serves on `listener` until `stop` is cancelled, and then finishes what it has begun.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        stop: CancellationToken,
+    ) -> std::io::Result<()> {
+        // Without this every streamed answer waits some 40 ms for the client's delayed ACK.
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY could not be set");
+            }
+        });
+        axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
+    }
+
+    fn router(self) -> Router {
+        let desk = Arc::new(Desk { rooms: self.rooms, seats: Semaphore::new(AT_ONCE) });
+        let operations: Vec<Arc<Operation>> = api::operations().into_iter().map(Arc::new).collect();
+        let mut router = document::routes(&operations).route("/healthz", get(healthz));
+        for operation in operations {
+            router = router.route(operation.path, route(operation, desk.clone()));
+        }
+        for mount in self.mounts {
+            router = router.nest_service(mount.path, by_scope(mount));
+        }
+        router
+            .fallback(async || Problem::new(StatusCode::NOT_FOUND, "there is nothing here"))
+            .method_not_allowed_fallback(async || {
+                Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
+            })
+            .layer(axum::middleware::from_fn_with_state(self.doors, guard))
+    }
+}
+
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Hands a request to the routes for those who may write, or for those who may only read.
+fn by_scope(mount: Mount) -> Router {
+    let Mount { write, read, .. } = mount;
+    Router::new().fallback(move |Extension(scope): Extension<Scope>, request: Request| async move {
+        let router = match scope {
+            Scope::Write => write,
+            Scope::Read => read,
+            Scope::Ingest => return not_allowed(scope).into_response(),
+        };
+        match router.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    })
+}
+
+fn not_allowed(scope: Scope) -> Problem {
+    let detail = format!("a token with the scope `{scope}` does not allow this");
+    Problem::new(StatusCode::FORBIDDEN, detail)
+}
+
+/// Where requests are worked on.
+struct Desk {
+    rooms: Rooms,
+    seats: Semaphore,
+}
+
+fn route(operation: Arc<Operation>, desk: Arc<Desk>) -> MethodRouter {
+    let method = MethodFilter::try_from(operation.method.clone()).unwrap_or(MethodFilter::GET);
+    on(method, move |request: Request| async move {
+        answer(operation, desk, request).await.unwrap_or_else(IntoResponse::into_response)
+    })
+}
+
+/// Why there is no answer: the contract says so, or the request never got that far.
+enum Refused {
+    ByContract(Refusal),
+    Before(Problem),
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self::Before(problem)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self {
+            Self::ByContract(refusal) => (refusal.status, axum::Json(refusal.body)).into_response(),
+            Self::Before(problem) => problem.into_response(),
+        }
+    }
+}
+
+async fn answer(
+    operation: Arc<Operation>,
+    desk: Arc<Desk>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let (mut parts, body) = request.into_parts();
+    let scope = parts.extensions.get::<Scope>().copied();
+    if let Some(scope) = scope.filter(|scope| !scope.allows(operation.scope())) {
+        return Err(not_allowed(scope).into());
+    }
+    let arguments = arguments(&operation, &mut parts, body).await?;
+    let seat = desk.seats.try_acquire().map_err(|_| Problem::busy())?;
+    let (work, rooms) = (operation.clone(), desk.rooms.clone());
+    let call = Call { request: arguments, expected: expected(&parts.headers) };
+    let done = tokio::task::spawn_blocking(move || (work.run)(&rooms, call)).await;
+    drop(seat);
+    let given = done.map_err(|error| {
+        tracing::error!(%error, operation = operation.name, "an operation failed");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong here; it is logged")
+    })?;
+    Ok(respond(&operation, &parts.headers, given.map_err(Refused::ByContract)?))
+}
+
+fn respond(operation: &Operation, asked: &HeaderMap, given: Given) -> Response {
+    let tag = given.revision.map(tag);
+    let seen = asked.get(header::IF_NONE_MATCH).filter(|_| operation.reads());
+    let unchanged = tag.is_some() && seen.and_then(|seen| seen.to_str().ok()) == tag.as_deref();
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let kind = HeaderValue::from_static("application/json");
+        (operation.success, [(header::CONTENT_TYPE, kind)], given.body).into_response()
+    };
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn tag(revision: Revision) -> String {
+    format!("\"{}\"", revision.0)
+}
+
+/// The revision of `If-Match`; any will do for `*`. What is not a tag of ours is the tag of
+/// something that is not there.
+fn expected(headers: &HeaderMap) -> Option<Revision> {
+    const GONE: Revision = Revision(-1);
+    let given = headers.get(header::IF_MATCH)?.to_str().unwrap_or_default().trim();
+    if given == "*" {
+        return None;
+    }
+    let number = given.strip_prefix('"').and_then(|given| given.strip_suffix('"'));
+    Some(number.and_then(|number| number.parse().ok()).map_or(GONE, Revision))
+}
+
+async fn arguments(
+    operation: &Operation,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<Map<String, Value>, Problem> {
+    let wrong = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
+    let mut arguments = Map::new();
+    if operation.has_body() {
+        arguments = operation.with_integers(read_object(&parts.headers, body).await?);
+    }
+    let in_path: Path<HashMap<String, String>> = Path::from_request_parts(parts, &())
+        .await
+        .map_err(|error| wrong(format!("the path cannot be read: {error}")))?;
+    for (name, word) in in_path.0.into_iter().chain(query(parts.uri.query().unwrap_or_default())?) {
+        let value = operation.typed(&name, &word);
+        if arguments.insert(name.clone(), value).is_some() {
+            return Err(wrong(format!("`{name}` is given twice")));
+        }
+    }
+    Ok(arguments)
+}
+
+/// The pairs of a query, which must be UTF-8.
+fn query(query: &str) -> Result<Vec<(String, String)>, Problem> {
+    let decode = |text: &str| {
+        let text = text.replace('+', " ");
+        let decoded = percent_decode_str(&text).decode_utf8().map(std::borrow::Cow::into_owned);
+        decoded.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the query is not UTF-8"))
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decode(name)?, decode(value)?))
+        })
+        .collect()
+}
+
+async fn read_object(headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let detail = "the body must be JSON: `Content-Type: application/json`";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let bytes = read(body).await?;
+    let wrong = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
+    match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(wrong("the body is not a JSON object".to_owned())),
+        Err(error) => Err(wrong(format!("the body is not JSON: {error}"))),
+    }
+}
+
+/// The whole body, if it is not too large and does not take forever.
+pub(crate) async fn read(body: Body) -> Result<Bytes, Problem> {
+    match tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => {
+            let detail = format!("the body is cut off, or larger than {MAX_BODY} bytes");
+            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
+        }
+        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+    }
+}
