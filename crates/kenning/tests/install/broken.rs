@@ -4,13 +4,13 @@ use std::fs;
 
 use kenning_catalog::clients::{Format, Scope, all, find};
 
-use crate::home::Home;
+use crate::home::{Home, write};
 
 fn leaves(id: &str, text: &str) -> String {
     let client = find(id).unwrap();
     let home = Home::new();
     let file = home.file(client, Scope::User);
-    home.write(&file, text);
+    write(&file, text);
     for verb in ["uninstall", "install"] {
         let outcome = home.run(&[verb, id]);
         if outcome.code == 0 {
@@ -82,7 +82,7 @@ fn links_are_followed_but_not_out_of_a_project() {
     let home = Home::new();
     let client = find("cursor").unwrap();
     let dotfiles = home.home().join("dotfiles.json");
-    home.write(&dotfiles, "{}\n");
+    write(&dotfiles, "{}\n");
     for scope in [Scope::User, Scope::Project] {
         let file = home.file(client, scope);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -109,7 +109,7 @@ fn permissions_stay_and_the_copy_has_them_too() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let file = home.file(find("claude-code").unwrap(), Scope::User);
-    home.write(&file, "{\"oauthAccount\": {}}\n");
+    write(&file, "{\"oauthAccount\": {}}\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     let done = home.run(&["install", "claude-code", "--json"]).good();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;

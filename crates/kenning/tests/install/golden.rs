@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kenning_catalog::clients::{Client, Format, Scope, all};
 
-use crate::home::Home;
+use crate::home::{Home, write};
 
 fn golden(client: &Client, which: &str) -> PathBuf {
     let end = if client.format == Format::Toml { "toml" } else { "json" };
@@ -29,7 +29,7 @@ fn everything_else_in_the_file_stays_as_it_was() {
         let home = Home::new();
         let file = home.file(client, Scope::User);
         let before = fs::read_to_string(golden(client, "before")).unwrap();
-        home.write(&file, &before);
+        write(&file, &before);
         home.run(&["install", &client.id]).good();
         let after = home.shown(&fs::read_to_string(&file).unwrap());
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -64,7 +64,7 @@ fn uninstalling_gives_the_file_back_to_the_letter() {
         for text in [before.as_str(), &crlf, &marked, "", "\n"] {
             let home = Home::new();
             let file = home.file(client, Scope::User);
-            home.write(&file, text);
+            write(&file, text);
             home.run(&["install", &client.id]).good();
             home.run(&["uninstall", &client.id]).good();
             assert_eq!(fs::read_to_string(&file).unwrap(), text, "{}", client.id);
@@ -82,7 +82,7 @@ fn uninstalling_takes_the_entry_out_and_nothing_else() {
         for text in [before.clone(), before.replace('\n', "\r\n")] {
             let home = Home::new();
             let file = home.file(client, Scope::User);
-            home.write(&file, &text);
+            write(&file, &text);
             home.run(&["install", &client.id]).good();
             fs::remove_file(backup(&file)).unwrap();
             home.run(&["uninstall", &client.id]).good();
@@ -107,7 +107,7 @@ fn line_ends_and_byte_order_marks_stay() {
         let home = Home::new();
         let file = home.file(client, Scope::User);
         let before = fs::read_to_string(golden(client, "before")).unwrap();
-        home.write(&file, &format!("\u{feff}{}", before.replace('\n', "\r\n")));
+        write(&file, &format!("\u{feff}{}", before.replace('\n', "\r\n")));
         home.run(&["install", &client.id]).good();
         let after = home.shown(&fs::read_to_string(&file).unwrap());
         let expected = fs::read_to_string(golden(client, "after")).unwrap();

@@ -52,11 +52,6 @@ impl Home {
         client.files(scope, "kenning", here).remove(0)
     }
 
-    pub(crate) fn write(&self, path: &Path, text: &str) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(words).current_dir(self.project()).stdin(Stdio::null());
@@ -103,6 +98,11 @@ impl std::fmt::Display for Outcome {
         let Self { code, stdout, stderr } = self;
         write!(f, "exit {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
     }
+}
+
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
 }
 
 pub(crate) fn program() -> &'static str {

@@ -6,7 +6,7 @@ use std::path::Path;
 use kenning_catalog::clients::{Scope, find};
 use serde_json::{Value, json};
 
-use crate::home::{Home, program};
+use crate::home::{Home, program, write};
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
@@ -71,9 +71,9 @@ fn clients_are_listed_with_those_that_are_here() {
 #[test]
 fn all_that_are_here_get_it_and_one_that_fails_does_not_stop_the_others() {
     let home = Home::new();
-    home.write(&home.home().join(".cursor/mcp.json"), "{");
-    home.write(&home.home().join(".zed"), "");
-    home.write(&home.home().join(".codex/config.toml"), "");
+    write(&home.home().join(".cursor/mcp.json"), "{");
+    write(&home.home().join(".zed"), "");
+    write(&home.home().join(".codex/config.toml"), "");
     make_program(&home.bin().join("gemini"));
     let outcome = home.run(&["install", "--all-detected", "--json"]);
     assert_eq!(outcome.code, 1, "{outcome}");
@@ -89,7 +89,7 @@ fn what_somebody_added_to_the_entry_stays() {
     let home = Home::new();
     let file = home.home().join(".cursor/mcp.json");
     let own = "{\n  \"mcpServers\": {\n    \"kenning\": {\n      // mine\n      \"command\": \"/old/kenning\",\n      \"args\": [\"serve\"],\n      \"env\": { \"KENNING_SERVER_LOG_LEVEL\": \"debug\" }\n    }\n  }\n}\n";
-    home.write(&file, own);
+    write(&file, own);
     let done = home.run(&["install", "cursor", "--root", "docs", "--json"]).good();
     assert_eq!(done.json()["action"], "updated");
     let text = home.shown(&fs::read_to_string(&file).unwrap());
@@ -98,7 +98,7 @@ fn what_somebody_added_to_the_entry_stays() {
     assert_eq!(text, expected);
     let codex = home.home().join(".codex/config.toml");
     let own = "[mcp_servers.kenning] # mine\ncommand = \"/old/kenning\"\nargs = [\"serve\"]\nstartup_timeout_sec = 20\n";
-    home.write(&codex, own);
+    write(&codex, own);
     home.run(&["install", "codex"]).good();
     let text = home.shown(&fs::read_to_string(&codex).unwrap());
     assert_eq!(text, own.replace("/old/kenning", "[KENNING]"));
@@ -109,7 +109,7 @@ fn what_somebody_added_to_the_entry_stays() {
 fn after_an_update_the_first_file_still_comes_back() {
     let home = Home::new();
     let file = home.home().join(".gemini/settings.json");
-    home.write(&file, "{\"ui\":{}}");
+    write(&file, "{\"ui\":{}}");
     home.run(&["install", "gemini"]).good();
     home.run(&["install", "gemini", "--", "--read-only"]).good();
     home.run(&["uninstall", "gemini"]).good();
@@ -149,7 +149,11 @@ fn clients_that_start_servers_anywhere_are_told_where() {
     let project = args("cursor", Scope::Project);
     assert_eq!(project, json!(["--root", "${workspaceFolder}", "serve"]));
     assert_eq!(args("claude-code", Scope::Project), json!(["serve"]));
-    home.write(&home.project().join("kenning.toml"), "");
+    let named =
+        ["install", "cursor", "--scope", "project", "--root", "docs", "--dry-run", "--json"];
+    let named = home.run(&named).good().json();
+    assert_eq!(named["entry"]["args"], json!(["--root", "${workspaceFolder}/docs", "serve"]));
+    write(&home.project().join("kenning.toml"), "");
     let desktop = args("claude-desktop", Scope::User);
     assert_eq!(desktop, json!(["--config", "[PROJECT]/kenning.toml", "serve"]));
     let project = args("cursor", Scope::Project);
@@ -179,7 +183,7 @@ fn the_command_is_the_name_where_that_is_enough() {
 fn the_file_that_is_there_is_used() {
     let home = Home::new();
     let jsonc = home.home().join(".config/opencode/opencode.jsonc");
-    home.write(&jsonc, "{\n  // mine\n}\n");
+    write(&jsonc, "{\n  // mine\n}\n");
     home.run(&["install", "opencode"]).good();
     assert!(fs::read_to_string(&jsonc).unwrap().contains("kenning"));
     assert!(!home.home().join(".config/opencode/opencode.json").exists());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::home::Home;
+use crate::home::{Home, write};
 
 /// Every file below a folder, with what it holds.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -25,8 +25,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 fn with_markdown() -> Home {
     let home = Home::new();
-    home.write(&home.project().join("docs/a.md"), "# A\nalpha\n## B\nbeta\n");
-    home.write(&home.project().join("docs/c.md"), "# C\n");
+    write(&home.project().join("docs/a.md"), "# A\nalpha\n## B\nbeta\n");
+    write(&home.project().join("docs/c.md"), "# C\n");
     home
 }
 
@@ -38,7 +38,7 @@ fn init_finds_the_markdown_and_writes_settings_once() {
     let written = fs::read_to_string(&file).unwrap();
     insta::assert_snapshot!("init_settings", written);
     insta::assert_snapshot!("init_again", home.run(&["init"]));
-    home.write(&home.project().join("kenning.toml"), "# mine\n");
+    write(&home.project().join("kenning.toml"), "# mine\n");
     home.run(&["init"]).good();
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
     let index = home.run(&["index", "--json"]).good();
@@ -48,7 +48,7 @@ fn init_finds_the_markdown_and_writes_settings_once() {
 #[test]
 fn init_knows_several_folders_and_none() {
     let home = with_markdown();
-    home.write(&home.project().join("README.md"), "# R\n");
+    write(&home.project().join("README.md"), "# R\n");
     let found = home.run(&["init", "--json"]).good().json();
     assert_eq!(found["folders"], serde_json::json!({".": 1, "docs": 2}));
     assert_eq!(found["written"], true);
@@ -74,7 +74,7 @@ fn doctor(home: &Home, words: &[&str]) -> crate::home::Outcome {
 #[test]
 fn doctor_changes_nothing() {
     let home = with_markdown();
-    home.write(&home.home().join(".cursor/mcp.json"), "{");
+    write(&home.home().join(".cursor/mcp.json"), "{");
     let before = (tree(&home.home()), tree(&home.project()));
     let findings = doctor(&home, &["--json"]).good().json();
     assert_eq!((tree(&home.home()), tree(&home.project())), before);
@@ -122,10 +122,10 @@ fn doctor_fails_with_the_next_step() {
     drop(nobody);
     let url = format!("postgres://me:s3cret@127.0.0.1:{port}/team");
     fails("store", &["--store", &url], "postgres://me@127.0.0.1");
-    home.write(&home.project().join("data/kenning.db"), "not a database, whatever its name says");
-    home.write(&home.project().join("kenning.toml"), "[index]\nstorage_path = \"data\"\n");
+    write(&home.project().join("data/kenning.db"), "not a database, whatever its name says");
+    write(&home.project().join("kenning.toml"), "[index]\nstorage_path = \"data\"\n");
     fails("store", &[], "kenning.db");
-    home.write(&home.project().join("kenning.toml"), "[server]\nprot = 1\n");
+    write(&home.project().join("kenning.toml"), "[server]\nprot = 1\n");
     fails("settings", &[], "there is no setting `server.prot`");
 }
 
@@ -133,10 +133,10 @@ fn doctor_fails_with_the_next_step() {
 fn doctor_finds_entries_that_lead_nowhere() {
     let home = with_markdown();
     let gone = "{\"mcpServers\": {\"k\": {\"command\": \"/gone/kenning\", \"args\": [\"serve\"]}}}";
-    home.write(&home.project().join(".mcp.json"), gone);
+    write(&home.project().join(".mcp.json"), gone);
     let moved = "{\"mcpServers\": {\"k\": {\"command\": \"[KENNING]\", \"args\": [\"--root\", \"/gone\", \"serve\"]}}}";
     let moved = moved.replace("[KENNING]", crate::home::program());
-    home.write(&home.home().join(".cursor/mcp.json"), &moved);
+    write(&home.home().join(".cursor/mcp.json"), &moved);
     let outcome = doctor(&home, &[]);
     assert_eq!(outcome.code, 1);
     assert!(outcome.stdout.contains("`/gone/kenning`, which is not there"), "{outcome}");

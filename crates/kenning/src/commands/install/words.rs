@@ -18,13 +18,14 @@ pub(super) fn server(
     target: &Target,
     further: &[String],
 ) -> Result<ServerEntry, Failure> {
-    let mut args = flags(machine, global, target.scope)?;
+    let place = target.client.place(target.scope);
+    let mut args = flags(machine, global, target.scope, place)?;
     let names = |flag: &str| {
         let with_value = format!("{flag}=");
         further.iter().any(|word| word == flag || word.starts_with(&with_value))
     };
     let is_located = !args.is_empty() || names("--root") || names("--config");
-    if let Some(place) = target.client.place(target.scope)
+    if let Some(place) = place
         && !is_located
     {
         args.extend(whereabouts(place, machine, context.layers.project_file())?);
@@ -40,7 +41,12 @@ pub(super) fn server(
 }
 
 /// The flags that this command was given, for the server to have them as well.
-fn flags(machine: &Machine, global: &Global, scope: Scope) -> Result<Vec<String>, Failure> {
+fn flags(
+    machine: &Machine,
+    global: &Global,
+    scope: Scope,
+    place: Option<&Place>,
+) -> Result<Vec<String>, Failure> {
     if global.store.is_some() {
         let message = "--store may hold a password, which does not belong into a client's file";
         return Err(Failure::usage(message)
@@ -49,8 +55,12 @@ fn flags(machine: &Machine, global: &Global, scope: Scope) -> Result<Vec<String>
     let mut words = Vec::new();
     let mut add = |flag: &str, name: &str, path: &str| {
         // In a project's file a path is the same for everybody who has the project.
-        let stays = scope == Scope::Project && Path::new(path).is_relative();
-        let path = if stays { path.to_owned() } else { utf8(&machine.project.join(path))? };
+        let is_shared = scope == Scope::Project && Path::new(path).is_relative();
+        let path = match place.and_then(|place| place.root.as_deref()) {
+            Some(root) if is_shared => format!("{root}/{path}"),
+            None if is_shared => path.to_owned(),
+            _ => utf8(&machine.project.join(path))?,
+        };
         words.extend([flag.to_owned(), format!("{name}{path}")]);
         Ok::<_, Failure>(())
     };
