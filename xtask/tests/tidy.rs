@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
-    ("kenning-store", &["kenning-knowledge", "kenning-registry"]),
+    ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-web", &["kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),

@@ -8,13 +8,13 @@ use crate::data::{Agent, ImplementationNotes, Maturity, Tier};
 use crate::error::Error;
 use crate::lookup::{Available, PossibleMatch, alternatives, by_other_name, possible};
 use crate::meaning::Embed;
-use crate::resolve::Resolved;
+use crate::resolve::{MAX_CHARS, Resolved};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompareRequest {
     /// Capability name (fuzzy-matched)
-    #[schemars(length(min = 1, max = 300))]
+    #[schemars(length(min = 1, max = MAX_CHARS))]
     pub capability: String,
     /// Filter to specific agents (default: all)
     #[serde(default)]

@@ -8,17 +8,17 @@ use crate::catalog::Catalog;
 use crate::data::{ImplementationNotes, Maturity, Source, Tier};
 use crate::error::Error;
 use crate::meaning::Embed;
-use crate::resolve::{Match, Resolved};
+use crate::resolve::{MAX_CHARS, Match, Resolved};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LookupRequest {
     /// Agent ID: `claude-code`, `copilot-cli`, `gemini-cli`, `vscode-copilot`, `codex-cli`,
     /// `cursor`, `opencode`, `windsurf`, `zed`, `aider`, or what people call it
-    #[schemars(length(min = 1, max = 300))]
+    #[schemars(length(min = 1, max = MAX_CHARS))]
     pub agent: String,
     /// Capability name (fuzzy-matched)
-    #[schemars(length(min = 1, max = 300))]
+    #[schemars(length(min = 1, max = MAX_CHARS))]
     pub capability: String,
 }
 

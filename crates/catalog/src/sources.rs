@@ -16,7 +16,7 @@ pub const AGING_DAYS: i64 = 30;
 /// … and from so many on it should not be relied on.
 pub const STALE_DAYS: i64 = 90;
 /// Claims whose sources are given at once.
-const MAX_CLAIMS: usize = 100;
+pub const MAX_CLAIMS: usize = 100;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,9 +1,10 @@
 //! What was wanted and not had, in the words of those who wanted it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
-use crate::session::{Session, failures};
+use crate::session::{PAUSE, Session, ended, failures};
 use crate::words;
 
 /// Stands for a request that came without words. It counts all the same.
@@ -11,7 +12,9 @@ pub const UNSPOKEN: &str = "(asked without saying for what)";
 const MAX_CHARS: usize = 400;
 
 /// How an ask came to us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AskKind {
     /// Through the reserved tool.
@@ -33,6 +36,11 @@ impl AskKind {
             Self::Miss => "miss",
         }
     }
+
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Explicit, Self::Unmet, Self::Failed, Self::Miss];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,10 +60,8 @@ pub fn asks(session: &Session) -> Vec<Ask> {
     let failed: Vec<&Event> = failures(&session.events);
     let is_failed = |event: &Event| failed.iter().any(|other| other.call_id == event.call_id);
     let asks = session.events.iter().filter_map(|event| {
-        let (kind, text) = if event.is_request() {
-            (AskKind::Explicit, requested(event))
-        } else if let Some(missing) = event.intent.as_deref().and_then(missing) {
-            (AskKind::Unmet, missing)
+        let (kind, text) = if let Some(spoken) = spoken(event) {
+            spoken
         } else if is_failed(event) {
             (AskKind::Failed, wanted(event)?)
         } else {
@@ -63,7 +69,7 @@ pub fn asks(session: &Session) -> Vec<Ask> {
         };
         Some(Ask {
             kind,
-            text: words::clip(&text, MAX_CHARS),
+            text: clipped(&text),
             project_id: session.project_id.clone(),
             session_id: session.id.clone(),
             call_id: event.call_id.clone(),
@@ -72,6 +78,30 @@ pub fn asks(session: &Session) -> Vec<Ask> {
         })
     });
     asks.collect()
+}
+
+/// What a call says is missing, whatever else happened in its session.
+pub fn spoken(event: &Event) -> Option<(AskKind, String)> {
+    if event.is_request() {
+        return Some((AskKind::Explicit, requested(event)));
+    }
+    let missing = event.intent.as_deref().and_then(missing)?;
+    Some((AskKind::Unmet, missing))
+}
+
+/// From when on a call can be asked what was missing; never, if it holds no ask. What was said is
+/// said; a failure may be made good for as long as its session goes on.
+pub fn due(event: &Event) -> Option<u64> {
+    if names_something_missing(event) {
+        return Some(0);
+    }
+    let pause = u64::try_from(PAUSE.as_millis()).unwrap_or(u64::MAX);
+    event.is_error.then(|| ended(event).saturating_add(pause))
+}
+
+/// An ask as it is kept.
+pub fn clipped(text: &str) -> String {
+    words::clip(text, MAX_CHARS)
 }
 
 fn requested(event: &Event) -> String {

@@ -1,5 +1,6 @@
 //! One call of a tool, as it travels and as it is kept.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -37,7 +38,7 @@ pub struct Identity {
     pub server_version: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", expecting = "an event")]
 pub struct Event {
     pub call_id: String,
@@ -65,7 +66,7 @@ pub struct Event {
 }
 
 /// Whose parameter the intent came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IntentSource {
     Mcpeye,
@@ -86,7 +87,7 @@ pub enum BatchError {
 }
 
 /// Why one event of a batch was left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Refused {
     pub index: usize,
     pub reason: String,

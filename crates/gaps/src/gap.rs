@@ -1,5 +1,6 @@
 //! The life of a gap: heard, and one day closed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::{AskKind, core};
@@ -38,7 +39,7 @@ pub struct Gap {
     pub centroid: Vec<f32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "state")]
 pub enum Status {
     Open,
@@ -80,7 +81,7 @@ impl Status {
 }
 
 /// What closed a gap.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "by")]
 pub enum Evidence {
     /// Something new that answers it.
@@ -97,7 +98,7 @@ pub enum Evidence {
 }
 
 /// Where answers come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Node,
@@ -199,7 +200,9 @@ impl Gap {
 
     /// Takes over what was asked in a gap that is merged into this one.
     pub fn absorb(&mut self, other: &Self) {
-        if !self.centroid.is_empty() && self.centroid.len() == other.centroid.len() {
+        if self.centroid.is_empty() {
+            self.centroid.clone_from(&other.centroid);
+        } else if self.centroid.len() == other.centroid.len() {
             let weights = (self.asks as f32, other.asks as f32);
             let pairs = self.centroid.iter().zip(&other.centroid);
             self.centroid = unit(pairs.map(|(a, b)| a * weights.0 + b * weights.1).collect());
@@ -223,11 +226,11 @@ fn id(project: &str, label: &str) -> String {
     format!("g-{}", &hash.finalize().to_hex()[..10])
 }
 
-/// Puts asks into the gaps they belong to, or into new ones, one after the other; returns the ids
-/// of the gaps that changed. An ask for a merged gap goes to the gap that it became.
+/// Puts asks into the gaps they belong to, or into new ones, one after the other; returns the id
+/// of each ask's gap. An ask for a merged gap goes to the gap that it became.
 pub fn hear(gaps: &mut Vec<Gap>, asks: &[Heard<'_>], embed: Embed<'_>) -> Vec<String> {
     let mut known: Vec<Meaning> = gaps.iter().map(meaning).collect();
-    let mut changed: Vec<String> = Vec::new();
+    let mut places = Vec::with_capacity(asks.len());
     for ask in asks {
         let gap = if let Some(likest) = belongs(gaps, &known, ask, embed) {
             let gap = follow(gaps, likest);
@@ -240,11 +243,9 @@ pub fn hear(gaps: &mut Vec<Gap>, asks: &[Heard<'_>], embed: Embed<'_>) -> Vec<St
             gaps.push(gap);
             gaps.len() - 1
         };
-        if !changed.contains(&gaps[gap].id) {
-            changed.push(gaps[gap].id.clone());
-        }
+        places.push(gaps[gap].id.clone());
     }
-    changed
+    places
 }
 
 /// The gap of the same project that says the same: in the same words, or by its meaning.
@@ -262,7 +263,7 @@ fn meaning(gap: &Gap) -> Meaning {
 }
 
 /// Where a chain of merges ends. A chain that bites its own tail ends where it began.
-fn follow(gaps: &[Gap], start: usize) -> usize {
+pub(crate) fn follow(gaps: &[Gap], start: usize) -> usize {
     let mut at = start;
     for _ in 0..gaps.len() {
         let Status::Merged { into, .. } = &gaps[at].status else { return at };
@@ -270,6 +271,38 @@ fn follow(gaps: &[Gap], start: usize) -> usize {
         at = next;
     }
     start
+}
+
+/// A gap and those that it was merged into, one after the other.
+pub(crate) fn chain(gaps: &[Gap], id: &str) -> Vec<usize> {
+    let mut chain: Vec<usize> = Vec::new();
+    let mut next = gaps.iter().position(|gap| gap.id == id);
+    while let Some(at) = next.filter(|at| !chain.contains(at)) {
+        chain.push(at);
+        next = match &gaps[at].status {
+            Status::Merged { into, .. } => gaps.iter().position(|gap| gap.id == *into),
+            _ => None,
+        };
+    }
+    chain
+}
+
+/// Takes a gap's asks out of those that it was merged into: the opposite of [`Gap::absorb`].
+pub(crate) fn separate(gaps: &mut [Gap], at: usize) {
+    let own = gaps[at].clone();
+    for other in chain(gaps, &own.id).into_iter().skip(1) {
+        let other = &mut gaps[other];
+        other.asks = other.asks.saturating_sub(own.asks);
+        other.requests = other.requests.saturating_sub(own.requests);
+        let label = other.label.clone();
+        other.wordings.retain(|wording| *wording == label || !own.wordings.contains(wording));
+    }
+}
+
+/// The mean of vectors of length 1, of length 1.
+pub(crate) fn mean(vectors: impl Iterator<Item = Vec<f32>>) -> Vec<f32> {
+    let sum = vectors.reduce(|sum, vector| sum.iter().zip(&vector).map(|(a, b)| a + b).collect());
+    sum.map(unit).unwrap_or_default()
 }
 
 /// Something that was not there before.

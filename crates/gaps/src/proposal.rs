@@ -1,12 +1,13 @@
 //! Knowledge that an agent proposes and a person accepts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
 const MAX_PATH_CHARS: usize = 300;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
     pub id: String,
@@ -21,7 +22,7 @@ pub struct Proposal {
     pub status: ProposalStatus,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "state")]
 pub enum ProposalStatus {
     Pending,

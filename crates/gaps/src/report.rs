@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ask::{Ask, AskKind, asks, core};
@@ -43,7 +44,7 @@ impl Scope {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,7 @@ pub struct Report {
     pub tools_never_called: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MissingCapability {
     pub capability: String,
@@ -77,7 +78,7 @@ pub struct MissingCapability {
     pub example_session_ids: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Somebody asked for it in so many words.
@@ -86,7 +87,7 @@ pub enum Confidence {
     Medium,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedAsk {
     pub ask: String,
@@ -95,7 +96,7 @@ pub struct FailedAsk {
     pub example_session_ids: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TopIntent {
     pub intent: String,
@@ -104,14 +105,14 @@ pub struct TopIntent {
 }
 
 /// Tools that were called one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ToolCombo {
     pub tools: Vec<String>,
     /// Sessions in which they were.
     pub count: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ErrorPattern {
     pub tool: String,
     /// What the messages have in common: numbers, ids and quotations are left out.
@@ -173,12 +174,14 @@ fn missing_capabilities(asks: &[&Ask], top: usize, embed: Embed<'_>) -> Vec<Miss
             let members = || group.members.iter().map(|&place| asks[place]);
             let requests = members().filter(|ask| ask.kind == AskKind::Explicit).count();
             let sessions = sessions_of(members());
+            // A miss stands alone: there is no session to look at.
+            let shown = sessions_of(members().filter(|ask| ask.kind != AskKind::Miss));
             MissingCapability {
                 count: sessions.len(),
                 requests,
                 confidence: if requests > 0 { Confidence::High } else { Confidence::Medium },
                 examples: wordings(members().map(|ask| ask.text.as_str()), &group.label),
-                example_session_ids: sessions.into_iter().take(EXAMPLES).collect(),
+                example_session_ids: shown.into_iter().take(EXAMPLES).collect(),
                 capability: group.label,
             }
         })

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ask;
@@ -30,7 +31,7 @@ impl Recorded {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
     pub id: String,
@@ -49,7 +50,7 @@ pub struct Session {
     pub events: Vec<Event>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Something was done and nothing was left wanting.
@@ -98,7 +99,7 @@ pub fn sessions(records: &[Recorded], pause: Duration) -> Vec<Session> {
     sessions
 }
 
-fn ended(event: &Event) -> u64 {
+pub(crate) fn ended(event: &Event) -> u64 {
     event.timestamp.saturating_add(event.duration_ms)
 }
 

@@ -10,6 +10,7 @@ use clap::CommandFactory;
 use kenning::cli::Cli;
 use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
 use kenning_catalog::clients::{self, Scope};
+use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
 use serde_json::Value;
 
@@ -139,7 +140,8 @@ fn usual(path: &str) -> String {
 
 fn tools() -> String {
     let inventory = Inventory::full();
-    let mut out = String::new();
+    let CommonError { code, message } = UNAVAILABLE;
+    let mut out = format!("Any tool may also answer with the error `{code}`: {message}.\n\n");
     for toolset in Toolset::ALL {
         out += &format!("## Toolset `{toolset}`\n\n");
         for tool in inventory.tools.iter().filter(|tool| tool.toolset == toolset) {
@@ -149,8 +151,11 @@ fn tools() -> String {
                 let arguments = serde_json::to_string(&example.arguments).unwrap();
                 out += &format!("{}:\n\n```json\n{arguments}\n```\n\n", example.description);
             }
-            let codes: Vec<String> = tool.errors.iter().map(|code| format!("`{code}`")).collect();
-            out += &format!("Errors: {}.\n\n", codes.join(", "));
+            out += "Errors:\n\n";
+            for error in tool.errors {
+                out += &format!("- `{}`: {}\n", error.code, error.message);
+            }
+            out += "\n";
         }
     }
     out += "## Resources\n\n";
@@ -159,6 +164,10 @@ fn tools() -> String {
             let description = template.description.unwrap_or_default();
             out += &format!("- `{}`: {description}\n", template.uri_template);
         }
+    }
+    out += "\n## Limits\n\n| limit | value |\n|---|---|\n";
+    for limit in &inventory.limits {
+        out += &format!("| `{}` | {} |\n", limit.name, limit.value);
     }
     out += "\n## Prompts\n\n";
     for prompt in &inventory.prompts {

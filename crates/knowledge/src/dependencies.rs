@@ -22,7 +22,7 @@ pub struct DependenciesRequest {
     pub direction: Direction,
     /// How many levels of dependencies to traverse
     #[serde(default = "default_depth")]
-    #[schemars(range(min = 1, max = 20))]
+    #[schemars(range(min = 1, max = MAX_DEPTH))]
     pub depth: usize,
 }
 

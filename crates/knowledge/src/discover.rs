@@ -29,14 +29,14 @@ const NEAR: f64 = 1.3;
 #[serde(deny_unknown_fields)]
 pub struct DiscoverRequest {
     /// Natural language description of the task the LLM is about to perform
-    #[schemars(length(min = 1, max = 10_000))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
     pub task_description: String,
     /// Optional categorization to improve matching
     pub task_type: Option<TaskType>,
     /// Optional path to the file currently being worked on
     pub current_file: Option<String>,
     /// Maximum number of recommendations to return
-    #[schemars(range(min = 1, max = 100), extend("default" = 5))]
+    #[schemars(range(min = 1, max = MAX_RESULTS), extend("default" = 5))]
     pub max_results: Option<usize>,
     /// Recommend the best set that fits in this many tokens
     #[schemars(range(min = 1))]

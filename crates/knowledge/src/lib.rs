@@ -3,7 +3,8 @@
 //! Text becomes a [`Document`] of sections ([`document`]); a [`Base`] is a folder of them
 //! ([`base`]); the [`Library`] keeps all bases in step with their files ([`library`]) and hands
 //! out [`Snapshot`]s, on which every question is answered: [`retrieve`], [`list`], [`search`],
-//! [`discover`], [`dependencies`]. Vectors fill in behind ([`semantic`]).
+//! [`discover`], [`dependencies`]. Vectors fill in behind ([`semantic`]). What answers drew on is
+//! counted ([`usage`]).
 //!
 //! Requests and answers are the product's contract: the same types stand behind the MCP tools,
 //! the command line and anything else that asks.
@@ -33,6 +34,7 @@ pub mod semantic;
 pub mod snapshot;
 mod suggest;
 mod text;
+pub mod usage;
 mod vectors;
 pub mod watch;
 

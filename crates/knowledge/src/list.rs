@@ -26,7 +26,7 @@ pub struct ListRequest {
     pub base: Option<String>,
     /// Maximum number of entries to return
     #[serde(default = "default_list")]
-    #[schemars(range(min = 1, max = 500))]
+    #[schemars(range(min = 1, max = MAX_LIST))]
     pub max_results: usize,
     /// How many entries to pass over: for the next page, the number seen so far
     #[serde(default)]

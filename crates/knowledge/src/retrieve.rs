@@ -19,7 +19,7 @@ pub const MAX_TOKENS: usize = 200_000;
 #[serde(deny_unknown_fields)]
 pub struct RetrieveRequest {
     /// List of node IDs to retrieve: 1 to 20 ids or paths such as `guides/SETUP.md#linux`
-    #[schemars(length(min = 1, max = 20))]
+    #[schemars(length(min = 1, max = MAX_IDS))]
     pub ids: Vec<String>,
     /// Whether to include child nodes in the response
     #[serde(default)]
@@ -29,7 +29,7 @@ pub struct RetrieveRequest {
     pub format: Format,
     /// Content beyond this many tokens is left out and named in `omitted`
     #[serde(default = "default_max_tokens")]
-    #[schemars(range(min = 1, max = 200_000))]
+    #[schemars(range(min = 1, max = MAX_TOKENS))]
     pub max_tokens: usize,
 }
 

@@ -26,7 +26,7 @@ const SNIPPET_CHARS: usize = 280;
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// Search query (supports natural language)
-    #[schemars(length(min = 1, max = 10_000))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
     pub query: String,
     /// By matching words, by meaning, or by both
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct SearchRequest {
     pub scope: Vec<String>,
     /// Maximum number of results to return
     #[serde(default = "default_results")]
-    #[schemars(range(min = 1, max = 100))]
+    #[schemars(range(min = 1, max = MAX_RESULTS))]
     pub max_results: usize,
 }
 

@@ -79,6 +79,18 @@ pub(crate) fn days_since_epoch(date: &str) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
+/// The date of a day counted from 1970: the opposite of [`days_since_epoch`].
+pub(crate) fn date_of_day(day: u64) -> String {
+    let day = day.saturating_add(719_468);
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = (year + era * 400 + month / 10, (month + 2) % 12 + 1);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 fn newline(out: &mut String, wanted: usize) {
     if out.is_empty() {
         return;
@@ -139,6 +151,17 @@ pub(crate) fn keywords(title: &str, body: &str, max: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_and_dates_correspond() {
+        assert_eq!(date_of_day(0), "1970-01-01");
+        for day in (0..3_000_000).step_by(59).chain(11_000..12_000) {
+            let date = date_of_day(day);
+            if date.len() == 10 {
+                assert_eq!(days_since_epoch(&date), Some(day.cast_signed()), "{date}");
+            }
+        }
+    }
 
     #[test]
     fn slugs_keep_letters_of_any_script() {

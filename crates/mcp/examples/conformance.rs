@@ -12,9 +12,9 @@ use std::time::Duration;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::prompt::{Argument, Prompt, Render};
-use kenning_mcp::resource::{ReadError, ResourceFamily};
+use kenning_mcp::resource::{Parameter, ReadError, ResourceFamily};
 use kenning_mcp::tool::{Invocation, Outcome, Tool};
-use kenning_mcp::{Inventory, Rooms, Server, Toolset, Transport, http};
+use kenning_mcp::{House, Inventory, Rooms, Server, Toolset, Transport, http};
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorData, ProgressNotificationParam,
     PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, object,
@@ -182,6 +182,10 @@ impl ResourceFamily for TestResources {
         "test"
     }
 
+    fn toolset(&self) -> Option<Toolset> {
+        None
+    }
+
     fn description(&self) -> &'static str {
         "Fixtures of the conformance suite"
     }
@@ -193,6 +197,10 @@ impl ResourceFamily for TestResources {
         ]
     }
 
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![Parameter::new("id", "Any word")]
+    }
+
     fn list(&self, _: &Rooms, after: Option<&str>, _: usize) -> Vec<Resource> {
         if after.is_some() {
             return Vec::new();
@@ -202,7 +210,7 @@ impl ResourceFamily for TestResources {
             .to_vec()
     }
 
-    fn read(&self, _: &Rooms, uri: &str) -> Result<ResourceContents, ReadError> {
+    fn read(&self, _: &House, uri: &str) -> Result<ResourceContents, ReadError> {
         match uri {
             "test://static-text" => {
                 Ok(ResourceContents::text("This is the content of the static text resource.", uri))
@@ -233,6 +241,7 @@ impl ResourceFamily for TestResources {
 fn prompts() -> Vec<Prompt> {
     let prompt = |name, arguments: &[&'static str], render: Render| Prompt {
         name,
+        toolset: Toolset::Knowledge,
         title: name,
         description: "A fixture of the conformance suite",
         arguments: arguments

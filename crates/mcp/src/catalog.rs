@@ -4,12 +4,27 @@ use kenning_catalog::Error;
 use kenning_catalog::compare::{CompareRequest, CompareResponse};
 use kenning_catalog::list::{ListRequest, ListResponse};
 use kenning_catalog::lookup::{LookupRequest, LookupResponse};
-use kenning_catalog::sources::{SourcesRequest, SourcesResponse};
+use kenning_catalog::resolve::MAX_CHARS;
+use kenning_catalog::sources::{MAX_CLAIMS, SourcesRequest, SourcesResponse};
 use serde_json::json;
 
 use crate::inventory::Toolset;
+use crate::limit::Limit;
 use crate::rooms::Rooms;
-use crate::tool::{Example, Tool, ToolError};
+use crate::tool::{CommonError, Example, INVALID_ARGUMENT, Tool, ToolError};
+
+const AGENT_NOT_FOUND: CommonError =
+    CommonError { code: "AGENT_NOT_FOUND", message: "No coding agent of this name is known" };
+const CATEGORY_NOT_FOUND: CommonError =
+    CommonError { code: "CATEGORY_NOT_FOUND", message: "There is no category of this name" };
+
+/// What questions to the catalog are held to.
+pub fn limits() -> Vec<Limit> {
+    vec![
+        Limit::of(Toolset::Catalog, "max_catalog_name_chars", MAX_CHARS),
+        Limit::of(Toolset::Catalog, "max_source_claims", MAX_CLAIMS),
+    ]
+}
 
 pub fn tools() -> Vec<Tool> {
     vec![lookup_capability(), compare_capability(), list_capabilities(), get_sources()]
@@ -31,7 +46,7 @@ fn lookup_capability() -> Tool {
             description: "Whether and how Claude Code connects to MCP servers",
             arguments: json!({"agent": "claude-code", "capability": "MCP Support"}),
         }],
-        errors: &["INVALID_ARGUMENT", "AGENT_NOT_FOUND"],
+        errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND],
         ..Tool::new("lookup_capability", Toolset::Catalog, run)
     }
 }
@@ -51,7 +66,7 @@ fn compare_capability() -> Tool {
             description: "Hooks of two agents",
             arguments: json!({"capability": "hooks", "agents": ["claude-code", "cursor"]}),
         }],
-        errors: &["INVALID_ARGUMENT", "AGENT_NOT_FOUND"],
+        errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND],
         ..Tool::new("compare_capability", Toolset::Catalog, run)
     }
 }
@@ -68,7 +83,7 @@ fn list_capabilities() -> Tool {
             description: "Everything about security in Codex",
             arguments: json!({"agent": "codex-cli", "category": "security"}),
         }],
-        errors: &["INVALID_ARGUMENT", "AGENT_NOT_FOUND", "CATEGORY_NOT_FOUND"],
+        errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND, CATEGORY_NOT_FOUND],
         ..Tool::new("list_capabilities", Toolset::Catalog, run)
     }
 }
@@ -85,7 +100,7 @@ fn get_sources() -> Tool {
             description: "Where it says how Gemini CLI is sandboxed",
             arguments: json!({"agent": "gemini-cli", "capability": "Sandboxing"}),
         }],
-        errors: &["INVALID_ARGUMENT", "AGENT_NOT_FOUND"],
+        errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND],
         ..Tool::new("get_sources", Toolset::Catalog, run)
     }
 }

@@ -7,8 +7,10 @@ use std::time::Duration;
 use rmcp::model::ErrorData;
 use tokio::sync::Semaphore;
 
-pub(crate) const MAX_CONCURRENT: usize = 10;
-pub(crate) const MAX_WAITING: usize = 100;
+use crate::limit::Limit;
+
+const MAX_CONCURRENT: usize = 10;
+const MAX_WAITING: usize = 100;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]
@@ -29,6 +31,14 @@ pub(crate) enum Refused {
     TimedOut(Duration),
 }
 
+pub(crate) fn limits() -> Vec<Limit> {
+    vec![
+        Limit::of_server("max_concurrent_requests", MAX_CONCURRENT),
+        Limit::of_server("max_waiting_requests", MAX_WAITING),
+        Limit { name: "request_timeout_ms", value: TIMEOUT.as_secs() * 1_000, toolset: None },
+    ]
+}
+
 impl Gate {
     pub(crate) fn new() -> Self {
         Self::with_limits(MAX_CONCURRENT, MAX_WAITING, TIMEOUT)
@@ -40,6 +50,10 @@ impl Gate {
             working: Arc::new(Semaphore::new(concurrent)),
             timeout,
         }
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Runs `work` when there is room. The time limit includes the wait.

@@ -6,14 +6,19 @@ use std::sync::Arc;
 
 use kenning_knowledge::count_tokens;
 
+use crate::capabilities::{self, Capabilities};
 use crate::catalog;
+use crate::gate;
+use crate::generator::Generators;
+use crate::house;
 use crate::knowledge;
+use crate::limit::Limit;
 use crate::prompt::Prompt;
 use crate::registry;
 use crate::resource::ResourceFamily;
 use crate::tool::{Effect, Tool};
 
-/// A group of tools that is switched on and off together.
+/// A group of tools, with the resources and prompts around them, that is switched on and off together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
     Knowledge,
@@ -29,6 +34,24 @@ impl Toolset {
             Self::Knowledge => "knowledge",
             Self::Catalog => "catalog",
             Self::Registry => "registry",
+        }
+    }
+
+    /// What a model should know of it before its first call. Names only tools that change nothing,
+    /// because the others may be switched off.
+    fn guide(self) -> &'static str {
+        match self {
+            Self::Knowledge => {
+                "Kenning serves this team's Markdown knowledge bases. Before a non-trivial task \
+                 call `discover_context`, and read what it recommends with `retrieve_knowledge`; \
+                 `search_knowledge` finds details, `list_knowledge_bases` shows what there is, \
+                 `get_dependencies` what blocks what. Cite what you use by its path, as in \
+                 [SECURITY.md#authentication]."
+            }
+            Self::Catalog => "`lookup_capability` knows what coding agents can do, with sources.",
+            Self::Registry => {
+                "`list_all_capabilities` finds the one of this team's agents that has a skill."
+            }
         }
     }
 
@@ -60,12 +83,14 @@ impl FromStr for Toolset {
     }
 }
 
-/// The tools, resources and prompts of a server, in the order clients see them.
+/// The tools, resources, prompts, generators and limits of a server, in the order clients see them.
 #[derive(Clone, Default)]
 pub struct Inventory {
     pub tools: Vec<Tool>,
     pub resources: Vec<Arc<dyn ResourceFamily>>,
     pub prompts: Vec<Prompt>,
+    pub generators: Option<Arc<dyn Generators>>,
+    pub limits: Vec<Limit>,
 }
 
 impl Inventory {
@@ -76,18 +101,33 @@ impl Inventory {
             resources: vec![
                 Arc::new(knowledge::KnowledgeResources),
                 Arc::new(registry::RegistryResources),
+                Arc::new(Capabilities),
             ],
             prompts: knowledge::prompts(),
+            generators: None,
+            limits: [
+                gate::limits(),
+                house::limits(),
+                knowledge::limits(),
+                catalog::limits(),
+                registry::limits(),
+            ]
+            .concat(),
         }
     }
 
-    /// Only the tools of these toolsets; none that write, if `read_only`.
+    /// Only what belongs to these toolsets, or to none; no tools that write, if `read_only`.
     #[must_use]
     pub fn select(mut self, toolsets: &[Toolset], access: Access) -> Self {
+        let on = |toolset: Option<Toolset>| toolset.is_none_or(|one| toolsets.contains(&one));
         self.tools.retain(|tool| {
             toolsets.contains(&tool.toolset)
                 && (access == Access::ReadWrite || tool.effect == Effect::Reads)
         });
+        self.resources.retain(|family| on(family.toolset()));
+        self.prompts.retain(|prompt| toolsets.contains(&prompt.toolset));
+        self.generators = self.generators.filter(|all| toolsets.contains(&all.toolset()));
+        self.limits.retain(|limit| on(limit.toolset));
         self
     }
 
@@ -96,6 +136,21 @@ impl Inventory {
     pub(crate) fn only_reading(mut self) -> Self {
         self.tools.retain(|tool| tool.effect == Effect::Reads);
         self
+    }
+
+    /// Whether any tool of the toolset is there.
+    pub fn has(&self, toolset: Toolset) -> bool {
+        self.tools.iter().any(|tool| tool.toolset == toolset)
+    }
+
+    /// What a model is told when it connects.
+    pub fn instructions(&self) -> String {
+        let on = Toolset::ALL.into_iter().filter(|toolset| self.has(*toolset));
+        let mut guides: Vec<&str> = on.map(Toolset::guide).collect();
+        if self.family(capabilities::SERVER_URI).is_some() {
+            guides.push(capabilities::GUIDE);
+        }
+        guides.join(" ")
     }
 
     pub fn tool(&self, name: &str) -> Option<&Tool> {

@@ -1,16 +1,22 @@
 //! Kenning over the Model Context Protocol.
 //!
 //! The [`Inventory`] is the one place where a tool, a resource family or a prompt is registered
-//! ([`knowledge`], [`catalog`] and [`registry`] hold those of their rooms). A [`Server`] answers a client from an
-//! inventory and the [`Rooms`] behind it; [`stdio`] and [`http`] carry it.
+//! ([`knowledge`], [`catalog`] and [`registry`] hold those of their rooms). A [`House`] is an
+//! inventory and the [`Rooms`] behind it; [`capabilities`] describes it to clients, from what it
+//! is. A [`Server`] answers a client from a house; [`stdio`] and [`http`] carry it.
 //!
 //! This crate translates. What the answers say is decided in the rooms.
 
+pub mod capabilities;
 pub mod catalog;
 mod gate;
+pub mod generator;
+mod house;
 pub mod http;
 pub mod inventory;
 pub mod knowledge;
+pub mod limit;
+mod meter;
 pub mod prompt;
 pub mod registry;
 pub mod resource;
@@ -21,6 +27,7 @@ mod session;
 pub mod stdio;
 pub mod tool;
 
+pub use house::House;
 pub use inventory::{Inventory, Toolset};
 pub use rooms::Rooms;
 pub use server::{Server, Transport};

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use rmcp::model::{self, ErrorData, GetPromptResult, PromptMessage};
 
+use crate::inventory::Toolset;
 use crate::rooms::Rooms;
 
 #[derive(Clone)]
 pub struct Prompt {
     pub name: &'static str,
+    /// The toolset it is switched on and off with: that of the tools it speaks of.
+    pub toolset: Toolset,
     pub title: &'static str,
     pub description: &'static str,
     pub arguments: Vec<Argument>,

@@ -1,7 +1,7 @@
 //! One client's requests, answered from the inventory.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -15,20 +15,17 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
-use crate::gate::Gate;
+use crate::house::House;
 use crate::inventory::Inventory;
 use crate::prompt::Prompt;
+use crate::resource::ResourceFamily;
 use crate::rooms::Rooms;
 use crate::session::{ChangeFeed, Subscriptions};
-use crate::tool::{Invocation, ToolError};
+use crate::tool::{Invocation, Tool, ToolError, UNAVAILABLE};
 
-const INSTRUCTIONS: &str = "Kenning serves this team's Markdown knowledge bases. Before a \
-    non-trivial task call `discover_context`, and read what it recommends with \
-    `retrieve_knowledge`; `search_knowledge` finds details, `list_knowledge_bases` shows what \
-    there is, `get_dependencies` what blocks what. Cite what you use by its path, as in \
-    [SECURITY.md#authentication].";
+pub(crate) const NAME: &str = "kenning";
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-const PAGE: usize = 100;
 /// Tools, prompts and templates are fixed while the server runs.
 const FIXED_TTL_MS: u64 = 3_600_000;
 /// Files change when somebody saves one.
@@ -46,9 +43,7 @@ pub enum Transport {
 /// The MCP server. Clones share everything but what is one client's own.
 #[derive(Debug, Clone)]
 pub struct Server {
-    inventory: Arc<Inventory>,
-    rooms: Arc<Rooms>,
-    gate: Gate,
+    house: Arc<House>,
     changes: ChangeFeed,
     transport: Transport,
     subscriptions: Subscriptions,
@@ -57,9 +52,7 @@ pub struct Server {
 impl Server {
     pub fn new(inventory: Inventory, rooms: Rooms, transport: Transport) -> Self {
         Self {
-            inventory: Arc::new(inventory),
-            rooms: Arc::new(rooms),
-            gate: Gate::new(),
+            house: Arc::new(House::new(inventory, rooms)),
             changes: ChangeFeed::default(),
             transport,
             subscriptions: Subscriptions::default(),
@@ -74,13 +67,12 @@ impl Server {
     /// The same server for clients that may change nothing.
     #[must_use]
     pub fn reading(&self) -> Self {
-        let inventory = Inventory::clone(&self.inventory).only_reading();
-        Self { inventory: Arc::new(inventory), ..self.for_client() }
+        Self { house: Arc::new(self.house.reading()), ..self.for_client() }
     }
 
     /// What this server offers.
     pub fn inventory(&self) -> &Inventory {
-        &self.inventory
+        &self.house.inventory
     }
 
     /// Where to announce changes.
@@ -90,18 +82,18 @@ impl Server {
 
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Inventory, &Rooms) -> T + Send + 'static,
+        work: impl FnOnce(&House) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let (inventory, rooms) = (self.inventory.clone(), self.rooms.clone());
-        let task = tokio::task::spawn_blocking(move || work(&inventory, &rooms));
-        let done = self.gate.run(task).await?;
+        let house = self.house.clone();
+        let task = tokio::task::spawn_blocking(move || work(&house));
+        let done = self.house.gate.run(task).await?;
         done.map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
     /// Tells a client that asked for progress how far the vectors are, until all are computed.
     async fn report_progress(&self, context: &RequestContext<RoleServer>) {
         let Some(token) = context.meta.get_progress_token() else { return };
-        let coverage = self.rooms.library.snapshot().coverage();
+        let coverage = self.house.rooms.library.snapshot().coverage();
         if !coverage.is_complete() {
             let progress = ProgressNotificationParam::new(token, coverage.embedded as f64)
                 .with_total(coverage.total as f64)
@@ -113,8 +105,8 @@ impl Server {
     }
 
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {
-        self.inventory.prompt(name).ok_or_else(|| {
-            let known: Vec<&str> = self.inventory.prompts.iter().map(|p| p.name).collect();
+        self.inventory().prompt(name).ok_or_else(|| {
+            let known: Vec<&str> = self.inventory().prompts.iter().map(|p| p.name).collect();
             let message = format!("there is no prompt `{name}`; there is {}", known.join(", "));
             ErrorData::invalid_params(message, None)
         })
@@ -131,10 +123,11 @@ impl ServerHandler for Server {
             .enable_prompts()
             .enable_completions()
             .build();
-        let name = Implementation::new("kenning", env!("CARGO_PKG_VERSION"))
+        let name = Implementation::new(NAME, VERSION)
             .with_title("Kenning")
             .with_description("What agents can do, what is known, and what is missing");
-        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+        let instructions = self.inventory().instructions();
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(instructions)
     }
 
     async fn initialize(
@@ -170,7 +163,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.inventory.tools.iter().map(crate::tool::Tool::definition).collect();
+        let tools = self.inventory().tools.iter().map(Tool::definition).collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FIXED_TTL_MS))
     }
 
@@ -179,21 +172,27 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.inventory.tool(&request.name) else {
+        let Some(tool) = self.inventory().tool(&request.name) else {
             let message = format!("there is no tool `{}`", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         self.report_progress(&context).await;
         let call = Invocation {
-            rooms: self.rooms.clone(),
+            rooms: self.house.rooms.clone(),
             arguments: request.arguments.unwrap_or_default(),
             context,
         };
-        match self.gate.run((tool.run)(call)).await {
-            Ok(outcome) => outcome.map(CallToolResponse::from),
+        let began = Instant::now();
+        match self.house.gate.run((tool.run)(call)).await {
+            Ok(outcome) => {
+                if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
+                    self.house.meter.record(tool.name, began.elapsed());
+                }
+                outcome.map(CallToolResponse::from)
+            }
             Err(refused) => {
-                let message = refused.to_string();
-                let error = ToolError { error: "UNAVAILABLE", message, ..ToolError::default() };
+                let (error, message) = (UNAVAILABLE.code, refused.to_string());
+                let error = ToolError { error, message, ..ToolError::default() };
                 Ok(error.into_result().into())
             }
         }
@@ -206,14 +205,12 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         if let Some(cursor) = &cursor
-            && self.inventory.family(cursor).is_none()
+            && self.inventory().family(cursor).is_none()
         {
             let message = format!("`{cursor}` is not a cursor; start again without one");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let page = self
-            .blocking(move |inventory, rooms| page(inventory, rooms, cursor.as_deref()))
-            .await?;
+        let page = self.blocking(move |house| house.page(cursor.as_deref())).await?;
         Ok(page.with_ttl_ms(FILES_TTL_MS))
     }
 
@@ -222,7 +219,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.inventory.resources.iter().flat_map(|family| family.templates());
+        let templates = self.inventory().resources.iter().flat_map(|family| family.templates());
         let all = ListResourceTemplatesResult::with_all_items(templates.collect());
         Ok(all.with_ttl_ms(FIXED_TTL_MS))
     }
@@ -233,9 +230,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let contents =
-            self.blocking(move |inventory, rooms| read(inventory, rooms, &uri)).await??;
-        Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(FILES_TTL_MS).into())
+        let live = self.inventory().family(&uri).is_some_and(ResourceFamily::is_live);
+        let ttl_ms = if live { 0 } else { FILES_TTL_MS };
+        let contents = self.blocking(move |house| house.read(&uri)).await??;
+        Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).into())
     }
 
     fn accepted_subscription_filter(
@@ -259,7 +257,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
         let uri = request.uri.clone();
-        self.blocking(move |inventory, rooms| read(inventory, rooms, &uri)).await??;
+        self.blocking(move |house| house.read(&uri)).await??;
         self.subscriptions.add(request.uri);
         Ok(())
     }
@@ -281,7 +279,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.inventory.prompts.iter().map(Prompt::definition).collect();
+        let prompts = self.inventory().prompts.iter().map(Prompt::definition).collect();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FIXED_TTL_MS))
     }
 
@@ -306,8 +304,7 @@ impl ServerHandler for Server {
         if let Reference::Prompt(prompt) = &request.r#ref {
             self.known_prompt(&prompt.name)?;
         }
-        let values = self.blocking(move |inventory, rooms| complete(inventory, rooms, &request));
-        let mut values = values.await?;
+        let mut values = self.blocking(move |house| house.complete(&request)).await?;
         let total = u32::try_from(values.len()).ok();
         let has_more = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);
@@ -315,73 +312,4 @@ impl ServerHandler for Server {
             .map_err(|message| ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None))?;
         Ok(CompleteResult::new(completion))
     }
-}
-
-/// A page of the resources of all families, one after the other. The cursor is the last URI seen.
-fn page(inventory: &Inventory, rooms: &Rooms, cursor: Option<&str>) -> ListResourcesResult {
-    let mut resources = Vec::new();
-    let families = inventory.resources.iter();
-    let at_cursor = |scheme: &str| cursor.is_none_or(|uri| uri.split("://").next() == Some(scheme));
-    for (i, family) in families.skip_while(|family| !at_cursor(family.scheme())).enumerate() {
-        let after = cursor.filter(|_| i == 0);
-        resources.extend(family.list(rooms, after, PAGE + 1 - resources.len()));
-        if resources.len() > PAGE {
-            break;
-        }
-    }
-    let more = resources.len() > PAGE;
-    resources.truncate(PAGE);
-    let next_cursor = resources.last().filter(|_| more).map(|last| last.uri.clone());
-    ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) }
-}
-
-fn read(
-    inventory: &Inventory,
-    rooms: &Rooms,
-    uri: &str,
-) -> Result<rmcp::model::ResourceContents, ErrorData> {
-    let Some(family) = inventory.family(uri) else {
-        let known: Vec<String> =
-            inventory.resources.iter().map(|family| format!("`{}://`", family.scheme())).collect();
-        let message =
-            format!("no resource is called `{uri}`; URIs start with {}", known.join(", "));
-        return Err(ErrorData::resource_not_found(
-            message,
-            Some(serde_json::json!({ "uri": uri })),
-        ));
-    };
-    family.read(rooms, uri).map_err(|error| error.into_error_data(uri))
-}
-
-fn complete(inventory: &Inventory, rooms: &Rooms, request: &CompleteRequestParams) -> Vec<String> {
-    let argument = &request.argument;
-    match &request.r#ref {
-        Reference::Resource(resource) => {
-            let chosen: HashMap<String, String> = request
-                .context
-                .as_ref()
-                .and_then(|context| context.arguments.clone())
-                .unwrap_or_default();
-            let family = inventory.family(&resource.uri);
-            let all = family.map(|family| family.complete(rooms, &argument.name, &chosen));
-            matching(all.unwrap_or_default(), &argument.value)
-        }
-        Reference::Prompt(prompt) => {
-            let values = inventory
-                .prompt(&prompt.name)
-                .and_then(|prompt| prompt.arguments.iter().find(|a| a.name == argument.name))
-                .and_then(|argument| argument.complete);
-            matching(values.map(|values| values(rooms)).unwrap_or_default(), &argument.value)
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Values that contain what was typed, those that start with it first.
-fn matching(values: Vec<String>, typed: &str) -> Vec<String> {
-    let typed = typed.to_lowercase();
-    let (starting, rest): (Vec<_>, Vec<_>) =
-        values.into_iter().partition(|value| value.to_lowercase().starts_with(&typed));
-    let containing = rest.into_iter().filter(|value| value.to_lowercase().contains(&typed));
-    starting.into_iter().chain(containing).collect()
 }

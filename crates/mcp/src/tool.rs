@@ -20,13 +20,15 @@ use crate::schema;
 pub struct Tool {
     pub name: &'static str,
     pub toolset: Toolset,
+    /// What it is for, where its toolset does not say enough.
+    pub category: Option<&'static str>,
     pub title: &'static str,
     pub description: &'static str,
     pub effect: Effect,
     /// Arguments that are worth showing.
     pub examples: Vec<Example>,
-    /// Codes it may answer with instead of a result.
-    pub errors: &'static [&'static str],
+    /// What it may answer with instead of a result, besides [`UNAVAILABLE`].
+    pub errors: &'static [CommonError],
     pub input_schema: Arc<JsonObject>,
     pub output_schema: Option<Arc<JsonObject>>,
     pub run: Run,
@@ -47,6 +49,24 @@ pub struct Example {
     pub description: &'static str,
     pub arguments: Value,
 }
+
+/// An error to reckon with: the code that programs look for, and what has happened then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CommonError {
+    pub code: &'static str,
+    pub message: &'static str,
+}
+
+pub(crate) const INVALID_ARGUMENT: CommonError = CommonError {
+    code: "INVALID_ARGUMENT",
+    message: "An argument is missing, unknown, of the wrong type or out of range",
+};
+
+/// Of any tool: the server as a whole has no room for the call.
+pub const UNAVAILABLE: CommonError = CommonError {
+    code: "UNAVAILABLE",
+    message: "Too many requests are waiting, or this one took too long",
+};
 
 /// Why a tool could not do what was asked, for the caller to read.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -106,6 +126,7 @@ impl Tool {
         Self {
             name,
             toolset,
+            category: None,
             title: name,
             description: "",
             effect: Effect::Reads,
@@ -115,6 +136,15 @@ impl Tool {
             output_schema: None,
             run,
         }
+    }
+
+    pub fn category(&self) -> &'static str {
+        self.category.unwrap_or_else(|| self.toolset.name())
+    }
+
+    /// What a caller has to reckon with.
+    pub fn common_errors(&self) -> impl Iterator<Item = &CommonError> {
+        self.errors.iter().chain([&UNAVAILABLE])
     }
 
     /// The tool as clients see it.
@@ -157,7 +187,7 @@ fn parse<Request: DeserializeOwned>(arguments: JsonObject) -> Result<Request, To
         let path = fault.path().to_string();
         let problem = fault.into_inner();
         ToolError {
-            error: "INVALID_ARGUMENT",
+            error: INVALID_ARGUMENT.code,
             message: if path == "." { problem.to_string() } else { format!("{path}: {problem}") },
             hint: Some("see the tool's input schema".to_owned()),
             ..ToolError::default()

@@ -77,6 +77,10 @@ fn toolsets_and_read_only_choose_tools() {
     let gone: Vec<&str> =
         all.iter().copied().filter(|name| read_only.tool(name).is_none()).collect();
     assert_eq!(gone, ["register_agent_capabilities", "deactivate_capability"]);
+    let catalog = Inventory::full().select(&[Toolset::Catalog], Access::ReadWrite);
+    let schemes: Vec<&str> = catalog.resources.iter().map(|family| family.scheme()).collect();
+    assert_eq!(schemes, ["capabilities"], "files belong to the toolset of knowledge");
+    assert!(catalog.prompts.is_empty(), "prompts speak of tools that are not there");
     let unknown = Toolset::parse_list(&["magic".to_owned()]).unwrap_err();
     assert_eq!(
         unknown.to_string(),

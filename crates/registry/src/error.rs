@@ -69,7 +69,7 @@ impl Code {
         }
     }
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::AgentNotFound => "AGENT_NOT_FOUND",
             Self::AgentExists => "AGENT_EXISTS",

@@ -20,7 +20,8 @@ pub const DEFAULT_GROUPS: usize = 1_000;
 pub const MAX_GROUPS: usize = 10_000;
 /// Groups that a question is answered with unless the request says otherwise.
 pub const DEFAULT_FOUND: usize = 20;
-const MAX_QUERY: usize = 2_000;
+/// The longest query, in characters.
+pub const MAX_QUERY: usize = 2_000;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -50,6 +50,14 @@ pub(crate) type Pool = Engine<SqlitePool, PgPool>;
 /// What is done together or not at all. Dropped, it leaves nothing.
 pub(crate) type Work<'c> = Engine<Transaction<'c, Sqlite>, Transaction<'c, Postgres>>;
 
+/// What is changed by one at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lock<'a> {
+    /// Of one project.
+    GapsOf(&'a str),
+    Proposal(&'a str),
+}
+
 impl Pool {
     pub(crate) async fn open(location: &Location) -> Result<Self, StoreError> {
         match location {
@@ -99,9 +107,27 @@ impl Pool {
 
     /// Begins to write. `SQLite` has one writer at a time, and learns at once that this is one:
     /// a reader that turns writer could be refused halfway.
+    ///
+    /// What is committed outlives the process, though in a file perhaps not a power cut.
     pub(crate) async fn write(&self) -> Result<Work<'static>, sqlx::Error> {
         Ok(match self {
-            Self::Sqlite(pool) => Engine::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Sqlite(pool) => {
+                let begin = "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE";
+                Engine::Sqlite(pool.begin_with(begin).await?)
+            }
+            Self::Postgres(pool) => Engine::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// The same for what nobody will send again: once it is committed, a power cut does not undo
+    /// it. A file's log is flushed to the disk with every such commit; it costs a wait, which is
+    /// why not every commit is one. A server does so by its own settings, unless told otherwise.
+    pub(crate) async fn write_durably(&self) -> Result<Work<'static>, sqlx::Error> {
+        Ok(match self {
+            Self::Sqlite(pool) => {
+                let begin = "PRAGMA synchronous = FULL; BEGIN IMMEDIATE";
+                Engine::Sqlite(pool.begin_with(begin).await?)
+            }
             Self::Postgres(pool) => Engine::Postgres(pool.begin().await?),
         })
     }
@@ -121,6 +147,20 @@ impl Pool {
 impl Work<'_> {
     pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
         on!(self, |work| work.commit().await)
+    }
+
+    /// Keeps everybody else who locks the same thing waiting until the end. `SQLite` has one
+    /// writer at a time anyway.
+    pub(crate) async fn lock(&mut self, lock: Lock<'_>) -> Result<(), sqlx::Error> {
+        if let Self::Postgres(work) = self {
+            let (kind, name) = match lock {
+                Lock::GapsOf(project_id) => (1_i32, project_id),
+                Lock::Proposal(id) => (2, id),
+            };
+            let query = sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))");
+            query.bind(kind).bind(name).execute(&mut **work).await?;
+        }
+        Ok(())
     }
 
     /// Keeps everybody else from adding rows with ids until the end. `SQLite` does so by itself.
@@ -159,5 +199,28 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn synchronous(mut work: Work<'_>) -> i64 {
+        on!(&mut work, |work| {
+            let level = "SELECT synchronous FROM pragma_synchronous";
+            sqlx::query_scalar(level).fetch_one(&mut **work).await.unwrap()
+        })
+    }
+
+    /// 2 is FULL, 1 is NORMAL. Connections are used again, whatever they were used for before.
+    #[tokio::test]
+    async fn every_write_says_how_sure_it_has_to_be() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let pool = Pool::open(&Location::Folder(folder.path().to_path_buf())).await.unwrap();
+        for _ in 0..5 {
+            assert_eq!(synchronous(pool.write_durably().await.unwrap()).await, 2);
+            assert_eq!(synchronous(pool.write().await.unwrap()).await, 1);
+        }
     }
 }

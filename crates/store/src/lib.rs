@@ -1,8 +1,9 @@
 //! What Kenning remembers: in one `SQLite` file, or in a `PostgreSQL` database that a team shares.
 //!
 //! The rooms say what they need to remember as traits; this crate implements them: vectors
-//! ([`embeddings`]), questions that found nothing ([`misses`]), agents and their capabilities
-//! ([`registry`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
+//! ([`embeddings`]), questions that found nothing ([`misses`]) and nodes that were found
+//! ([`usage`]), agents and their capabilities ([`registry`]), calls and what was missing in them
+//! ([`gaps`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
 //! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
 //! registry from one store to another, [`look`] leaves everything as it is.
 //!
@@ -10,15 +11,18 @@
 
 mod embeddings;
 mod engine;
+mod gaps;
 mod location;
 mod look;
 mod misses;
 mod registry;
 mod tokens;
 mod transfer;
+mod usage;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
@@ -40,6 +44,7 @@ pub struct Store {
     /// Always there until the store is dropped.
     runtime: Option<Runtime>,
     place: String,
+    used: Arc<usage::Tally>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +73,8 @@ impl Store {
     pub fn connect(location: &Location) -> Result<Self, StoreError> {
         let runtime = Self::start_runtime()?;
         let pool = runtime.block_on(Pool::open(location))?;
-        Ok(Self { pool, runtime: Some(runtime), place: Self::place_of(location) })
+        let place = Self::place_of(location);
+        Ok(Self { pool, runtime: Some(runtime), place, used: Arc::default() })
     }
 
     fn start_runtime() -> std::io::Result<Runtime> {

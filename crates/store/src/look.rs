@@ -45,7 +45,8 @@ impl Store {
             let found = pool.schema().await.map_err(refused)?;
             Ok::<_, StoreError>((pool, Schema { found, known: known(location) }))
         })?;
-        Ok(Look::Present { store: Self { pool, runtime: Some(runtime), place }, schema })
+        let store = Self { pool, runtime: Some(runtime), place, used: std::sync::Arc::default() };
+        Ok(Look::Present { store, schema })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use kenning_gaps::{OWN_PROJECT, Redactor};
 use kenning_knowledge::discover::{Miss, MissLog};
 
 use crate::engine::{Pool, on};
@@ -36,14 +37,15 @@ impl Store {
 async fn note(pool: &Pool, tool: &str, query: &str) -> Result<(), sqlx::Error> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     // A server refuses what no text should have.
-    let query = query.replace('\0', " ");
-    on!(pool, |pool| {
-        sqlx::query("INSERT INTO misses (tool, query, asked_at) VALUES ($1, $2, $3)")
-            .bind(tool)
-            .bind(query)
-            .bind(now.cast_signed())
-            .execute(pool)
-            .await?;
+    let query = Redactor::default().capped_text(query).replace('\0', " ");
+    let mut work = pool.write().await?;
+    on!(&mut work, |work| {
+        let insert = "INSERT INTO misses (tool, query, asked_at) VALUES ($1, $2, $3) RETURNING id";
+        let insert = sqlx::query_scalar(insert).bind(tool).bind(query).bind(now.cast_signed());
+        let id: i64 = insert.fetch_one(&mut **work).await?;
+        // A gap is made of it later.
+        let wait = "INSERT INTO waiting (project_id, miss_id, due_at) VALUES ($1, $2, 0)";
+        sqlx::query(wait).bind(OWN_PROJECT).bind(id).execute(&mut **work).await?;
     });
-    Ok(())
+    work.commit().await
 }

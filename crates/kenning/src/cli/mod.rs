@@ -125,7 +125,7 @@ pub struct Serve {
     /// Serve over HTTP, at this address if one is given [default: 127.0.0.1:8765]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "")]
     pub http: Option<String>,
-    /// Groups of tools to offer, separated by commas, or `all`
+    /// Groups of tools to offer, with their resources and prompts, separated by commas, or `all`
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub toolsets: Vec<String>,
     /// Offer no tool that changes anything

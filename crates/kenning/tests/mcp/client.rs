@@ -1,5 +1,6 @@
 //! The binary and a client that speaks to it.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,8 +33,13 @@ pub(crate) fn home() -> &'static Path {
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
 pub(crate) async fn stdio_client(root: &Path) -> Client {
+    stdio_client_with(root, &[]).await
+}
+
+/// A client of a server that is started with these flags.
+pub(crate) async fn stdio_client_with(root: &Path, flags: &[&str]) -> Client {
     let transport =
-        TokioChildProcess::new(tokio::process::Command::from(kenning(root, &[]))).unwrap();
+        TokioChildProcess::new(tokio::process::Command::from(kenning(root, flags))).unwrap();
     ().serve(transport).await.unwrap()
 }
 
@@ -109,7 +115,11 @@ impl Drop for HttpServer {
     }
 }
 
-pub(crate) async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
+pub(crate) async fn call(
+    client: &Client,
+    tool: impl Into<Cow<'static, str>>,
+    arguments: Value,
+) -> Value {
     let result =
         client.call_tool(CallToolRequestParams::new(tool).with_arguments(object(arguments))).await;
     let result = result.unwrap();

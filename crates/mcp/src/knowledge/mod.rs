@@ -6,4 +6,4 @@ mod tools;
 
 pub use prompts::prompts;
 pub use resources::{KnowledgeResources, file_uri};
-pub use tools::tools;
+pub use tools::{limits, tools};

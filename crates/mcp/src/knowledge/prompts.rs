@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rmcp::model::{PromptMessage, Role};
 
+use crate::inventory::Toolset;
 use crate::prompt::{Argument, Prompt};
 
 const TASK_PREPARATION: &str = "You are about to perform the following task:
@@ -42,6 +43,7 @@ pub fn prompts() -> Vec<Prompt> {
     vec![
         Prompt {
             name: "task_preparation",
+            toolset: Toolset::Knowledge,
             title: "Prepare for a task",
             description: "Prepare context before executing a coding task",
             arguments: vec![task()],
@@ -49,6 +51,7 @@ pub fn prompts() -> Vec<Prompt> {
         },
         Prompt {
             name: "knowledge_audit",
+            toolset: Toolset::Knowledge,
             title: "Audit loaded knowledge",
             description: "Verify sufficient context exists before proceeding",
             arguments: vec![

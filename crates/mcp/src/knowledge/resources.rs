@@ -8,7 +8,9 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use rmcp::model::{MetaObject, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
-use crate::resource::{ReadError, ResourceFamily};
+use crate::house::House;
+use crate::inventory::Toolset;
+use crate::resource::{Parameter, ReadError, ResourceFamily};
 use crate::rooms::Rooms;
 
 const SCHEME: &str = "knowledge";
@@ -42,6 +44,10 @@ impl ResourceFamily for KnowledgeResources {
         SCHEME
     }
 
+    fn toolset(&self) -> Option<Toolset> {
+        Some(Toolset::Knowledge)
+    }
+
     fn description(&self) -> &'static str {
         "A Markdown file of a knowledge base, or one section of it with all below"
     }
@@ -62,6 +68,17 @@ impl ResourceFamily for KnowledgeResources {
         ]
     }
 
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![
+            Parameter::new("base", "Name of a knowledge base"),
+            Parameter::new("path", "Path of a file within the base, such as guides/SETUP.md"),
+            Parameter::new(
+                "node",
+                "A section: its id, the part of it below the file's id, or its heading as a slug",
+            ),
+        ]
+    }
+
     fn list(&self, rooms: &Rooms, after: Option<&str>, limit: usize) -> Vec<Resource> {
         let snapshot = rooms.library.snapshot();
         let names: Vec<&str> = snapshot.bases().map(Base::name).collect();
@@ -75,9 +92,9 @@ impl ResourceFamily for KnowledgeResources {
         roots.take(limit).map(describe).collect()
     }
 
-    fn read(&self, rooms: &Rooms, uri: &str) -> Result<ResourceContents, ReadError> {
+    fn read(&self, house: &House, uri: &str) -> Result<ResourceContents, ReadError> {
         let at = address(uri)?;
-        let snapshot = rooms.library.snapshot();
+        let snapshot = house.rooms.library.snapshot();
         let node = snapshot.locate(&at.base, &at.path, at.fragment.as_deref())?;
         Ok(ResourceContents::TextResourceContents {
             uri: uri.to_owned(),
@@ -85,6 +102,17 @@ impl ResourceFamily for KnowledgeResources {
             text: node.source().to_owned(),
             meta: Some(meta(node)),
         })
+    }
+
+    /// A file, and a section.
+    fn examples(&self, rooms: &Rooms) -> Vec<String> {
+        let snapshot = rooms.library.snapshot();
+        let uri = |node: NodeRef<'_>| file_uri(node.base().name(), node.document().path.as_str());
+        let file = snapshot.roots().next().map(uri);
+        let section = snapshot.nodes().find_map(|node| {
+            Some(format!("{}#{}", uri(node), utf8_percent_encode(node.anchor()?, ESCAPED)))
+        });
+        file.into_iter().chain(section).collect()
     }
 
     fn complete(

@@ -1,16 +1,46 @@
 //! Find, read and list knowledge.
 
 use kenning_knowledge::Error;
-use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse};
+use kenning_knowledge::base::MAX_FILE_BYTES;
+use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse, MAX_DEPTH};
 use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse};
-use kenning_knowledge::list::{ListRequest, ListResponse};
-use kenning_knowledge::retrieve::{RetrieveRequest, RetrieveResponse};
-use kenning_knowledge::search::{SearchRequest, SearchResponse};
+use kenning_knowledge::document::MAX_NODES_PER_FILE;
+use kenning_knowledge::list::{ListRequest, ListResponse, MAX_LIST};
+use kenning_knowledge::retrieve::{MAX_IDS, MAX_TOKENS, RetrieveRequest, RetrieveResponse};
+use kenning_knowledge::search::{MAX_QUERY_CHARS, MAX_RESULTS, SearchRequest, SearchResponse};
 use serde_json::json;
 
 use crate::inventory::Toolset;
+use crate::limit::Limit;
 use crate::rooms::Rooms;
-use crate::tool::{Example, Tool};
+use crate::tool::{CommonError, Example, INVALID_ARGUMENT, Tool};
+
+const BASE_NOT_FOUND: CommonError =
+    CommonError { code: "BASE_NOT_FOUND", message: "No knowledge base has this name" };
+/// What can be wrong with a word that should name a node.
+const NAMING_A_NODE: [CommonError; 6] = [
+    INVALID_ARGUMENT,
+    CommonError { code: "NODE_NOT_FOUND", message: "No node has this id" },
+    CommonError { code: "AMBIGUOUS_NODE", message: "Several knowledge bases have it; say which" },
+    CommonError { code: "FILE_NOT_FOUND", message: "No knowledge base has a file at this path" },
+    CommonError { code: "SECTION_NOT_FOUND", message: "The file has no section of this name" },
+    CommonError { code: "INVALID_PATH", message: "The path is none of a knowledge base" },
+];
+
+/// What the knowledge bases are held to.
+pub fn limits() -> Vec<Limit> {
+    let limit = |name, value| Limit::of(Toolset::Knowledge, name, value);
+    vec![
+        Limit { name: "max_file_bytes", value: MAX_FILE_BYTES, toolset: Some(Toolset::Knowledge) },
+        limit("max_nodes_per_file", MAX_NODES_PER_FILE),
+        limit("max_query_chars", MAX_QUERY_CHARS),
+        limit("max_search_results", MAX_RESULTS),
+        limit("max_retrieve_ids", MAX_IDS),
+        limit("max_retrieve_tokens", MAX_TOKENS),
+        limit("max_list_results", MAX_LIST),
+        limit("max_dependency_depth", MAX_DEPTH),
+    ]
+}
 
 pub fn tools() -> Vec<Tool> {
     vec![
@@ -53,7 +83,7 @@ fn discover_context() -> Tool {
                 }),
             },
         ],
-        errors: &["INVALID_ARGUMENT"],
+        errors: &[INVALID_ARGUMENT],
         ..Tool::new("discover_context", Toolset::Knowledge, run)
     }
 }
@@ -78,7 +108,7 @@ fn retrieve_knowledge() -> Tool {
                 }),
             },
         ],
-        errors: &["INVALID_ARGUMENT"],
+        errors: &[INVALID_ARGUMENT],
         ..Tool::new("retrieve_knowledge", Toolset::Knowledge, run)
     }
 }
@@ -95,7 +125,7 @@ fn list_knowledge_bases() -> Tool {
             description: "Files with guidelines that are in force",
             arguments: json!({"filter_type": "guideline", "filter_status": "active"}),
         }],
-        errors: &["INVALID_ARGUMENT", "BASE_NOT_FOUND"],
+        errors: &[INVALID_ARGUMENT, BASE_NOT_FOUND],
         ..Tool::new("list_knowledge_bases", Toolset::Knowledge, run)
     }
 }
@@ -116,7 +146,7 @@ fn search_knowledge() -> Tool {
                 "max_results": 3
             }),
         }],
-        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE"],
+        errors: &NAMING_A_NODE,
         ..Tool::new("search_knowledge", Toolset::Knowledge, run)
     }
 }
@@ -135,7 +165,7 @@ fn get_dependencies() -> Tool {
                 "node_id": "plans.multi_tenancy.rollout", "direction": "upstream", "depth": 5
             }),
         }],
-        errors: &["INVALID_ARGUMENT", "NODE_NOT_FOUND", "AMBIGUOUS_NODE"],
+        errors: &NAMING_A_NODE,
         ..Tool::new("get_dependencies", Toolset::Knowledge, run)
     }
 }

@@ -8,7 +8,9 @@ use kenning_registry::get::GetRequest;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde::Serialize;
 
-use crate::resource::{ReadError, ResourceFamily};
+use crate::house::House;
+use crate::inventory::Toolset;
+use crate::resource::{Parameter, ReadError, ResourceFamily};
 use crate::rooms::Rooms;
 
 /// The part of the URI before `://`.
@@ -26,6 +28,10 @@ impl ResourceFamily for RegistryResources {
         SCHEME
     }
 
+    fn toolset(&self) -> Option<Toolset> {
+        Some(Toolset::Registry)
+    }
+
     fn description(&self) -> &'static str {
         "The team's agents, or the skills of one of them"
     }
@@ -38,20 +44,24 @@ impl ResourceFamily for RegistryResources {
         vec![template]
     }
 
+    fn parameters(&self) -> Vec<Parameter> {
+        vec![Parameter::new("agent_id", "The id of one of the team's agents")]
+    }
+
     fn list(&self, rooms: &Rooms, after: Option<&str>, limit: usize) -> Vec<Resource> {
         let mut listed = Vec::new();
         if after.is_none() {
             let agents = Resource::new(AGENTS, "agents").with_title("The team's agents");
             listed.push(agents.with_mime_type(JSON));
         }
-        let after = after.and_then(|uri| id(uri)).unwrap_or_default();
+        let after = after.and_then(id).unwrap_or_default();
         let rest = limit.saturating_sub(listed.len()).min(MOST);
         listed.extend(page(rooms, after, rest).iter().map(describe));
         listed
     }
 
-    fn read(&self, rooms: &Rooms, uri: &str) -> Result<ResourceContents, ReadError> {
-        let registry = rooms.registry()?;
+    fn read(&self, house: &House, uri: &str) -> Result<ResourceContents, ReadError> {
+        let registry = house.rooms.registry()?;
         let text = if uri == AGENTS {
             json(&registry.agents(&ListAgentsRequest::default())?)
         } else {

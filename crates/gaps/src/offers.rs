@@ -1,0 +1,210 @@
+//! Proposals: made by agents, decided by people.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Gaps;
+use crate::decide::{named, noted};
+use crate::error::Error;
+use crate::proposal::{Proposal, ProposalError, ProposalStatus, Verdict};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProposeRequest {
+    #[schemars(length(min = 1, max = 200))]
+    pub title: String,
+    /// The whole file; the title becomes its heading if it has none
+    #[schemars(length(min = 1))]
+    pub markdown: String,
+    /// Where the file is to be, below the root of a knowledge base, like `guides/ROLLBACK.md`
+    #[schemars(length(min = 4, max = 300))]
+    pub target_path: String,
+    /// The gap it would close
+    pub gap_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ProposalsRequest {
+    /// Only those in this state; pending ones unless said otherwise
+    pub status: Decision,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    #[default]
+    Pending,
+    Accepted,
+    Rejected,
+    All,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShowProposalRequest {
+    pub id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AcceptProposalRequest {
+    pub id: String,
+    /// Who accepts it
+    #[schemars(length(min = 1, max = 200))]
+    pub by: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RejectProposalRequest {
+    pub id: String,
+    /// Who rejects it
+    #[schemars(length(min = 1, max = 200))]
+    pub by: String,
+    #[serde(default)]
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProposalsResponse {
+    /// The newest first
+    pub proposals: Vec<ListedProposal>,
+}
+
+/// A proposal without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedProposal {
+    pub id: String,
+    pub title: String,
+    pub target_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_id: Option<String>,
+    /// Milliseconds since 1970
+    pub proposed_at: u64,
+    pub status: ProposalStatus,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProposalResponse {
+    /// As it is now
+    pub proposal: Proposal,
+    pub message: String,
+}
+
+/// What has to be done after a proposal was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AcceptedResponse {
+    pub proposal: Proposal,
+    /// To be written by the caller
+    pub file: NewFile,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NewFile {
+    /// Below the root of a knowledge base
+    pub path: String,
+    pub markdown: String,
+}
+
+impl From<&Proposal> for ListedProposal {
+    fn from(proposal: &Proposal) -> Self {
+        Self {
+            id: proposal.id.clone(),
+            title: proposal.title.clone(),
+            target_path: proposal.target_path.clone(),
+            gap_id: proposal.gap_id.clone(),
+            proposed_at: proposal.proposed_at,
+            status: proposal.status.clone(),
+        }
+    }
+}
+
+impl Decision {
+    fn fits(self, status: &ProposalStatus) -> bool {
+        match self {
+            Self::Pending => matches!(status, ProposalStatus::Pending),
+            Self::Accepted => matches!(status, ProposalStatus::Accepted { .. }),
+            Self::Rejected => matches!(status, ProposalStatus::Rejected { .. }),
+            Self::All => true,
+        }
+    }
+}
+
+impl Gaps {
+    /// Keeps a proposal for a person. The same text for the same place is one proposal, with the
+    /// decision that was made about it. It is kept as it was written: it is no capture, and a
+    /// person reads it before anybody else does.
+    pub fn propose(&self, request: &ProposeRequest, now: u64) -> Result<ProposalResponse, Error> {
+        let ProposeRequest { title, markdown, target_path, gap_id } = request;
+        if let Some(id) = gap_id
+            && self.memory.gap(id)?.is_none()
+        {
+            return Err(Error::no_gap(id));
+        }
+        let proposal = Proposal::new(title, markdown, target_path, gap_id.clone(), now)?;
+        let proposal = self.memory.add_proposal(&proposal)?;
+        let message = match &proposal.status {
+            ProposalStatus::Pending => "It waits for a person to accept it".to_owned(),
+            decided => format!("It was proposed before and is {}", decided.name()),
+        };
+        Ok(ProposalResponse { proposal, message })
+    }
+
+    pub fn proposals(&self, request: &ProposalsRequest) -> Result<ProposalsResponse, Error> {
+        let proposals = self.memory.proposals()?;
+        let fitting = proposals.iter().filter(|one| request.status.fits(&one.status));
+        Ok(ProposalsResponse { proposals: fitting.map(ListedProposal::from).collect() })
+    }
+
+    /// One proposal with its text.
+    pub fn proposal(&self, request: &ShowProposalRequest) -> Result<Proposal, Error> {
+        let id = &request.id;
+        let proposal = self.memory.proposal(id)?;
+        proposal.ok_or_else(|| Error::ProposalNotFound { id: id.clone() })
+    }
+
+    /// Accepts a proposal and returns the file to write. Asked again it returns the file again:
+    /// the first time it may not have been written. The gap closes when the file is read.
+    pub fn accept(
+        &self,
+        request: &AcceptProposalRequest,
+        now: u64,
+    ) -> Result<AcceptedResponse, Error> {
+        let by = named("by", &request.by)?;
+        let proposal = self.decide(&request.id, &mut |proposal| match &proposal.status {
+            ProposalStatus::Accepted { .. } => Ok(()),
+            _ => proposal.decide(Verdict::Accept, &by, now),
+        })?;
+        let file =
+            NewFile { path: proposal.target_path.clone(), markdown: proposal.markdown.clone() };
+        Ok(AcceptedResponse { proposal, file })
+    }
+
+    pub fn reject(
+        &self,
+        request: &RejectProposalRequest,
+        now: u64,
+    ) -> Result<ProposalResponse, Error> {
+        let (by, reason) = (named("by", &request.by)?, noted("reason", &request.reason)?);
+        let proposal = self.decide(&request.id, &mut |proposal| {
+            proposal.decide(Verdict::Reject { reason: reason.clone() }, &by, now)
+        })?;
+        Ok(ProposalResponse { proposal, message: "Rejected".to_owned() })
+    }
+
+    fn decide(
+        &self,
+        id: &str,
+        decide: &mut dyn FnMut(&mut Proposal) -> Result<(), ProposalError>,
+    ) -> Result<Proposal, Error> {
+        let mut decided = None;
+        self.memory.change_proposal(id, &mut |proposal| {
+            decide(proposal)?;
+            decided = Some(proposal.clone());
+            Ok(())
+        })?;
+        decided.ok_or_else(|| Error::ProposalNotFound { id: id.to_owned() })
+    }
+}

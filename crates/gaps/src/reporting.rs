@@ -1,0 +1,75 @@
+//! The report over what is remembered.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Gaps;
+use crate::digest::REACH;
+use crate::error::Error;
+use crate::list::within;
+use crate::ports::{Detail, Whose, Window};
+use crate::render::Format;
+use crate::report::{Besides, Report, Scope, report};
+use crate::session::{PAUSE, sessions};
+
+pub const DEFAULT_TOP: usize = 10;
+pub const MAX_TOP: usize = 100;
+/// So many texts are compared by meaning, what is missing first; the others by their words.
+const COMPARED_BY_MEANING: usize = 4_000;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ReportRequest {
+    /// All projects if none
+    pub project_id: Option<String>,
+    /// Milliseconds since 1970
+    pub from: Option<u64>,
+    /// Milliseconds since 1970, exclusive
+    pub until: Option<u64>,
+    /// Entries in each list, explicit requests beyond it; 10 unless said otherwise
+    #[schemars(range(min = 1, max = MAX_TOP))]
+    pub top: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ReportResponse {
+    #[serde(flatten)]
+    pub report: Report,
+    /// The whole, for people
+    pub markdown: String,
+}
+
+impl Gaps {
+    /// What is missing most, for a project over a while. Sessions that reach into the window are
+    /// in it as a whole.
+    pub fn report(&self, request: &ReportRequest) -> Result<ReportResponse, Error> {
+        let top = within("top", request.top.unwrap_or(DEFAULT_TOP), MAX_TOP)?;
+        let (from, until) = (request.from, request.until);
+        if let (Some(from), Some(until)) = (from, until)
+            && from >= until
+        {
+            return Err(Error::invalid("until", format!("is {until}; it has to be after {from}")));
+        }
+        let scope = Scope { project_id: request.project_id.clone(), from, until, top };
+        let window = Window {
+            project_id: request.project_id.clone(),
+            from,
+            until,
+            whose: Whose::Anyones,
+            detail: Detail::Outline,
+        };
+        let whole = Window {
+            from: from.map(|from| from.saturating_sub(REACH)),
+            until: until.map(|until| until.saturating_add(REACH)),
+            ..window.clone()
+        };
+        let sessions = sessions(&self.memory.events(&whole)?, PAUSE);
+        let listed = self.memory.tools(&window)?;
+        let misses = self.memory.misses(&window)?;
+        let besides = Besides { listed: &listed, misses: &misses };
+        let vectors = self.vectors(COMPARED_BY_MEANING);
+        let report = report(&sessions, &besides, &scope, &|text| vectors.of(text));
+        let markdown = report.render(Format::Markdown);
+        Ok(ReportResponse { report, markdown })
+    }
+}

@@ -1,0 +1,175 @@
+//! One gap, with the sessions in which it was felt.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Gaps;
+use crate::ask::AskKind;
+use crate::digest::{REACH, session_of};
+use crate::error::Error;
+use crate::gap::{Gap, Status};
+use crate::list::{ListedGap, within};
+use crate::offers::ListedProposal;
+use crate::ports::{Call, Detail, KeptAsk, Whose, Window};
+use crate::session::{PAUSE, Session, sessions};
+
+const ASKS: usize = 100;
+/// Calls of one session, those around the one that asked.
+const CALLS: usize = 200;
+pub const DEFAULT_SESSIONS: usize = 5;
+pub const MAX_SESSIONS: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShowGapRequest {
+    /// The gap's id
+    pub id: String,
+    /// Maximum number of sessions, the newest first; 5 unless said otherwise
+    #[schemars(range(min = 1, max = MAX_SESSIONS))]
+    pub max_sessions: Option<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowGapResponse {
+    pub gap: ListedGap,
+    /// The newest first, as long as the calls they come from are kept
+    pub asks: Vec<ShownAsk>,
+    /// What was done in the newest sessions that asked for it, call by call
+    pub sessions: Vec<Replayed>,
+    /// Gaps that were merged into this one
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<ListedGap>,
+    /// What was proposed to close it
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<ListedProposal>,
+}
+
+/// A session as it went.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Replayed {
+    #[serde(flatten)]
+    pub session: Session,
+    /// Calls that are not shown, because there are too many
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls_left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in references")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownAsk {
+    pub kind: AskKind,
+    pub text: String,
+    pub tool: String,
+    /// Milliseconds since 1970
+    pub at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// One of `sessions`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+impl Gaps {
+    pub fn show(&self, request: &ShowGapRequest) -> Result<ShowGapResponse, Error> {
+        let limit =
+            within("maxSessions", request.max_sessions.unwrap_or(DEFAULT_SESSIONS), MAX_SESSIONS)?;
+        let gap = self.memory.gap(&request.id)?.ok_or_else(|| Error::no_gap(&request.id))?;
+        let merged = merged_into(&self.memory.gaps(Some(&gap.project_id))?, &gap.id);
+        let ids = merged.iter().map(|gap| gap.id.clone()).chain([gap.id.clone()]);
+        let asks = self.memory.asks(&ids.collect::<Vec<_>>(), ASKS)?;
+        let replay = self.replay(&asks, limit)?;
+        let proposals = self.memory.proposals()?;
+        let proposals = proposals.iter().filter(|one| one.gap_id.as_ref() == Some(&gap.id));
+        Ok(ShowGapResponse {
+            gap: ListedGap::from(&gap),
+            asks: asks.into_iter().map(|ask| replay.shown(ask)).collect(),
+            merged: merged.iter().map(ListedGap::from).collect(),
+            proposals: proposals.map(ListedProposal::from).collect(),
+            sessions: replay.sessions,
+        })
+    }
+
+    /// The sessions of the newest asks.
+    fn replay(&self, asks: &[KeptAsk], limit: usize) -> Result<Replay, Error> {
+        let mut replay = Replay::default();
+        for (ask, call) in asks.iter().filter_map(|ask| Some((ask, ask.call.as_ref()?))) {
+            if replay.sessions.len() >= limit {
+                break;
+            }
+            if !replay.by_call.contains_key(&call.call_id)
+                && let Some(session) = self.session(call, ask.at)?
+            {
+                replay.add(session, &call.call_id);
+            }
+        }
+        Ok(replay)
+    }
+
+    fn session(&self, call: &Call, at: u64) -> Result<Option<Session>, Error> {
+        let window = Window {
+            project_id: Some(call.project_id.clone()),
+            from: Some(at.saturating_sub(REACH)),
+            until: Some(at.saturating_add(REACH)),
+            whose: Whose::Of(call.user.clone()),
+            detail: Detail::Full,
+        };
+        let sessions = sessions(&self.memory.events(&window)?, PAUSE);
+        Ok(session_of(&sessions, &call.call_id).cloned())
+    }
+}
+
+#[derive(Default)]
+struct Replay {
+    sessions: Vec<Replayed>,
+    by_call: BTreeMap<String, String>,
+}
+
+impl Replay {
+    fn add(&mut self, mut session: Session, call_id: &str) {
+        let calls = session.events.iter().map(|event| event.call_id.clone());
+        self.by_call.extend(calls.map(|call| (call, session.id.clone())));
+        let count = session.events.len();
+        let at = session.events.iter().position(|event| event.call_id == call_id).unwrap_or(0);
+        let first = at.saturating_sub(CALLS / 2).min(count.saturating_sub(CALLS));
+        session.events = session.events.into_iter().skip(first).take(CALLS).collect();
+        let calls_left_out = count - session.events.len();
+        self.sessions.push(Replayed { session, calls_left_out });
+    }
+
+    fn shown(&self, ask: KeptAsk) -> ShownAsk {
+        let call_id = ask.call.map(|call| call.call_id);
+        ShownAsk {
+            session_id: call_id.as_ref().and_then(|call| self.by_call.get(call)).cloned(),
+            kind: ask.kind,
+            text: ask.text,
+            tool: ask.tool,
+            at: ask.at,
+            call_id,
+        }
+    }
+}
+
+/// All gaps that became this one, by however many merges.
+fn merged_into(gaps: &[Gap], id: &str) -> Vec<Gap> {
+    let mut found: Vec<Gap> = Vec::new();
+    let mut targets = vec![id.to_owned()];
+    while let Some(target) = targets.pop() {
+        for gap in gaps {
+            let is_merged = matches!(&gap.status, Status::Merged { into, .. } if *into == target);
+            if is_merged && gap.id != id && !found.iter().any(|other| other.id == gap.id) {
+                targets.push(gap.id.clone());
+                found.push(gap.clone());
+            }
+        }
+    }
+    found
+}

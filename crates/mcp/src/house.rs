@@ -1,0 +1,113 @@
+//! Everything a client's question is answered from.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CompleteRequestParams, CompletionInfo, ErrorData, ListResourcesResult, Reference,
+    ResourceContents,
+};
+use serde_json::json;
+
+use crate::gate::Gate;
+use crate::inventory::Inventory;
+use crate::limit::Limit;
+use crate::meter::Meter;
+use crate::rooms::Rooms;
+
+/// Resources on one page of a list.
+const PAGE: usize = 100;
+
+/// What is on offer, the rooms it draws on, how it is let in and how long it took so far. All
+/// clients share it.
+#[derive(Debug)]
+pub struct House {
+    pub inventory: Inventory,
+    pub rooms: Arc<Rooms>,
+    pub(crate) gate: Gate,
+    pub(crate) meter: Meter,
+}
+
+/// What holds for lists and completions of whatever family.
+pub(crate) fn limits() -> Vec<Limit> {
+    vec![
+        Limit::of_server("resource_page_size", PAGE),
+        Limit::of_server("max_completion_values", CompletionInfo::MAX_VALUES),
+    ]
+}
+
+impl House {
+    pub fn new(inventory: Inventory, rooms: Rooms) -> Self {
+        let meter = Meter::new(&inventory.tools);
+        Self { inventory, rooms: Arc::new(rooms), gate: Gate::new(), meter }
+    }
+
+    /// The same house without tools that write.
+    pub(crate) fn reading(&self) -> Self {
+        let inventory = self.inventory.clone().only_reading();
+        let meter = Meter::new(&inventory.tools);
+        Self { inventory, rooms: self.rooms.clone(), gate: self.gate.clone(), meter }
+    }
+
+    pub fn read(&self, uri: &str) -> Result<ResourceContents, ErrorData> {
+        let Some(family) = self.inventory.family(uri) else {
+            let families = self.inventory.resources.iter();
+            let known: Vec<String> =
+                families.map(|family| format!("`{}://`", family.scheme())).collect();
+            let message =
+                format!("no resource is called `{uri}`; URIs start with {}", known.join(", "));
+            return Err(ErrorData::resource_not_found(message, Some(json!({ "uri": uri }))));
+        };
+        family.read(self, uri).map_err(|error| error.into_error_data(uri))
+    }
+
+    /// A page of the resources of all families, one after the other. The cursor is the last URI
+    /// seen.
+    pub(crate) fn page(&self, cursor: Option<&str>) -> ListResourcesResult {
+        let mut resources = Vec::new();
+        let at_cursor =
+            |scheme: &str| cursor.is_none_or(|uri| uri.split("://").next() == Some(scheme));
+        let families = self.inventory.resources.iter();
+        for (i, family) in families.skip_while(|family| !at_cursor(family.scheme())).enumerate() {
+            let after = cursor.filter(|_| i == 0);
+            resources.extend(family.list(&self.rooms, after, PAGE + 1 - resources.len()));
+            if resources.len() > PAGE {
+                break;
+            }
+        }
+        let more = resources.len() > PAGE;
+        resources.truncate(PAGE);
+        let next_cursor = resources.last().filter(|_| more).map(|last| last.uri.clone());
+        ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) }
+    }
+
+    pub(crate) fn complete(&self, request: &CompleteRequestParams) -> Vec<String> {
+        let argument = &request.argument;
+        let values = match &request.r#ref {
+            Reference::Resource(resource) => {
+                let context = request.context.as_ref();
+                let chosen: HashMap<String, String> =
+                    context.and_then(|context| context.arguments.clone()).unwrap_or_default();
+                let family = self.inventory.family(&resource.uri);
+                family.map(|family| family.complete(&self.rooms, &argument.name, &chosen))
+            }
+            Reference::Prompt(prompt) => {
+                let prompt = self.inventory.prompt(&prompt.name);
+                let asked = prompt
+                    .and_then(|prompt| prompt.arguments.iter().find(|a| a.name == argument.name));
+                asked.and_then(|asked| asked.complete).map(|values| values(&self.rooms))
+            }
+            _ => None,
+        };
+        matching(values.unwrap_or_default(), &argument.value)
+    }
+}
+
+/// Values that contain what was typed, those that start with it first.
+fn matching(values: Vec<String>, typed: &str) -> Vec<String> {
+    let typed = typed.to_lowercase();
+    let (starting, rest): (Vec<_>, Vec<_>) =
+        values.into_iter().partition(|value| value.to_lowercase().starts_with(&typed));
+    let containing = rest.into_iter().filter(|value| value.to_lowercase().contains(&typed));
+    starting.into_iter().chain(containing).collect()
+}

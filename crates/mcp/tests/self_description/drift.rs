@@ -1,0 +1,187 @@
+//! Whatever is switched on, the description is of that and of nothing else.
+
+use std::collections::BTreeSet;
+
+use kenning_mcp::inventory::Access;
+use kenning_mcp::{Inventory, Toolset};
+use rmcp::model::{ArgumentInfo, CompleteRequestParams, ErrorCode, Reference};
+use rmcp::service::ServiceError;
+use serde_json::{Value, json};
+
+use crate::site::{Client, Site, call, connect, describe, described_tools, read};
+
+/// All ways to choose toolsets.
+fn choices() -> Vec<(Vec<Toolset>, Access)> {
+    let subset = |bits: usize| -> Vec<Toolset> {
+        let numbered = Toolset::ALL.into_iter().enumerate();
+        numbered.filter(|(i, _)| bits & (1 << i) != 0).map(|(_, toolset)| toolset).collect()
+    };
+    let subsets = (0..1 << Toolset::ALL.len()).map(subset);
+    subsets.flat_map(|all| [(all.clone(), Access::ReadWrite), (all, Access::ReadOnly)]).collect()
+}
+
+#[tokio::test]
+async fn the_description_is_of_what_is_switched_on() {
+    let rooms = Site::handbook().rooms();
+    for (toolsets, access) in choices() {
+        let inventory = Inventory::full().select(&toolsets, access);
+        let client = connect(inventory, rooms.clone()).await;
+        tools_are_those_of_the_list(&client).await;
+        patterns_are_those_of_the_list(&client).await;
+        features_and_limits_are_those_of(&client, &toolsets, access).await;
+        instructions_name_only_what_is_there(&client).await;
+        client.cancel().await.unwrap();
+    }
+}
+
+async fn tools_are_those_of_the_list(client: &Client) {
+    let listed = client.list_all_tools().await.unwrap();
+    let described = described_tools(client).await;
+    assert_eq!(described.len(), listed.len());
+    for tool in listed {
+        let tool = serde_json::to_value(tool).unwrap();
+        let found = described.iter().find(|one| one["name"] == tool["name"]).unwrap();
+        assert_eq!(found["description"], tool["description"]);
+        assert_eq!(found["input_schema"], tool["inputSchema"]);
+        assert_eq!(found["output_schema"], tool["outputSchema"]);
+    }
+    let (tools, server) = (describe(client, "tools").await, describe(client, "server").await);
+    assert_eq!(tools["metadata"]["total_count"], described.len());
+    assert_eq!(server["tool_count"], described.len());
+}
+
+async fn patterns_are_those_of_the_list(client: &Client) {
+    let templates = client.list_all_resource_templates().await.unwrap();
+    let listed: Vec<String> = templates.into_iter().map(|one| one.uri_template).collect();
+    let described = describe(client, "resources").await;
+    let families = described["resources"].as_object().unwrap();
+    let patterns: BTreeSet<&str> = families
+        .values()
+        .flat_map(|family| family["patterns"].as_array().unwrap())
+        .map(|pattern| pattern.as_str().unwrap())
+        .collect();
+    assert_eq!(patterns, listed.iter().map(String::as_str).collect());
+    assert_eq!(described["metadata"]["total_count"], listed.len());
+    assert_eq!(describe(client, "server").await["resource_count"], listed.len());
+    for resource in client.list_all_resources().await.unwrap() {
+        let (scheme, _) = resource.uri.split_once("://").unwrap();
+        assert!(families.contains_key(scheme), "{} is of no family", resource.uri);
+    }
+    for family in families.values() {
+        examples_can_be_read(client, family).await;
+        parameters_are_the_patterns_variables(family);
+    }
+}
+
+async fn examples_can_be_read(client: &Client, family: &Value) {
+    let examples = family["examples"].as_array().unwrap();
+    assert!(!examples.is_empty(), "{family}");
+    for uri in examples {
+        assert!(!read(client, uri.as_str().unwrap()).await.unwrap().is_empty());
+    }
+}
+
+fn parameters_are_the_patterns_variables(family: &Value) {
+    let patterns = family["patterns"].as_array().unwrap();
+    let in_patterns: BTreeSet<&str> = patterns
+        .iter()
+        .flat_map(|pattern| pattern.as_str().unwrap().split('{').skip(1))
+        .map(|rest| rest.split('}').next().unwrap().trim_start_matches('+'))
+        .collect();
+    let described: BTreeSet<&str> =
+        family["parameters"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(described, in_patterns);
+}
+
+async fn features_and_limits_are_those_of(client: &Client, toolsets: &[Toolset], access: Access) {
+    let server = describe(client, "server").await;
+    for toolset in Toolset::ALL {
+        assert_eq!(server["features"][toolset.name()], toolsets.contains(&toolset), "{server}");
+    }
+    let writing = client.list_all_tools().await.unwrap().into_iter().filter(|tool| {
+        tool.annotations.as_ref().is_none_or(|hints| hints.read_only_hint != Some(true))
+    });
+    let read_only = writing.count() == 0;
+    assert!(read_only || access == Access::ReadWrite);
+    assert_eq!(server["features"]["read_only"], read_only);
+    let prompts = client.list_all_prompts().await.unwrap();
+    assert_eq!(server["features"]["prompts"], !prompts.is_empty());
+    for limit in Inventory::full().limits {
+        let on = limit.toolset.is_none_or(|toolset| toolsets.contains(&toolset));
+        assert_eq!(server["limits"].get(limit.name).is_some(), on, "{}", limit.name);
+    }
+}
+
+async fn instructions_name_only_what_is_there(client: &Client) {
+    let server = client.peer_info().unwrap();
+    let instructions = server.instructions.clone().unwrap();
+    let quoted = instructions.split('`').skip(1).step_by(2);
+    let tools = client.list_all_tools().await.unwrap();
+    for word in quoted {
+        let is_there = tools.iter().any(|tool| tool.name == word)
+            || (word.contains("://") && read(client, word).await.is_ok());
+        assert!(is_there, "`{word}` in {instructions}");
+    }
+}
+
+#[tokio::test]
+async fn the_server_is_the_one_that_was_connected_to() {
+    let client = Site::handbook().client().await;
+    let info = client.peer_info().unwrap().server_info.clone().unwrap();
+    let server = describe(&client, "server").await;
+    assert_eq!(server["name"], info.name);
+    assert_eq!(server["version"], info.version);
+    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    for tool in described_tools(&client).await {
+        assert_eq!(tool["version"], server["version"]);
+    }
+    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock"));
+    let locked = format!("name = \"rmcp\"\nversion = {}\n", server["runtime"]["rmcp"]);
+    assert!(lock.unwrap().contains(&locked), "{locked}");
+    assert_eq!(server["runtime"]["platform"], std::env::consts::OS);
+    assert!(server["runtime"]["rust"].as_str().unwrap().starts_with("1."), "{server}");
+}
+
+#[tokio::test]
+async fn four_are_listed_and_completed_and_others_are_not_found() {
+    let client = Site::handbook().client().await;
+    let all = ["server", "tools", "resources", "generators"];
+    let listed = client.list_all_resources().await.unwrap();
+    let ours = listed.iter().filter(|one| one.uri.starts_with("capabilities://"));
+    let ours: Vec<&str> = ours.map(|resource| resource.uri.as_str()).collect();
+    assert_eq!(ours, all.map(|name| format!("capabilities://{name}")));
+
+    let complete = |typed: &str| {
+        let reference = Reference::for_resource("capabilities://{type}");
+        client.complete(CompleteRequestParams::new(reference, ArgumentInfo::new("type", typed)))
+    };
+    assert_eq!(complete("").await.unwrap().completion.values, all);
+    assert_eq!(complete("gen").await.unwrap().completion.values, ["generators"]);
+
+    for uri in ["capabilities://", "capabilities://tool", "capabilities://server/x"] {
+        let ServiceError::McpError(error) = read(&client, uri).await.unwrap_err() else {
+            panic!("{uri} is answered with an error of the protocol");
+        };
+        assert_eq!(error.code, ErrorCode::RESOURCE_NOT_FOUND, "{uri}");
+        assert!(all.iter().all(|name| error.message.contains(name)), "{}", error.message);
+        assert_eq!(error.data, Some(json!({ "uri": uri })));
+    }
+}
+
+#[tokio::test]
+async fn what_was_measured_is_said_once_there_were_calls() {
+    let client = Site::handbook().client().await;
+    let typical = async |name: &str| -> String {
+        let tools = described_tools(&client).await;
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        tool["performance"]["typical_ms"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(typical("list_knowledge_bases").await, "not yet measured");
+    call(&client, "list_knowledge_bases", json!({"max_results": 0})).await;
+    assert_eq!(typical("list_knowledge_bases").await, "not yet measured", "errors do not count");
+    call(&client, "list_knowledge_bases", json!({})).await;
+    let measured = typical("list_knowledge_bases").await;
+    let (fast, slow) = measured.split_once('-').unwrap();
+    assert!(fast.parse::<f64>().unwrap() <= slow.parse::<f64>().unwrap(), "{measured}");
+    assert_eq!(typical("search_knowledge").await, "not yet measured");
+}

@@ -1,0 +1,222 @@
+//! Every limit that is advertised holds: so much is taken, and no more.
+
+use std::time::Duration;
+
+use kenning_mcp::Inventory;
+use rmcp::model::{ArgumentInfo, CallToolRequestParams, CompleteRequestParams, Reference};
+use serde_json::{Value, json};
+
+use crate::site::{Client, Hold, Site, answer, call, connect, describe};
+
+#[tokio::test]
+async fn every_advertised_limit_holds() {
+    let client = Site::handbook().client().await;
+    let server = describe(&client, "server").await;
+    let limits = server["limits"].as_object().unwrap();
+    assert!(!limits.is_empty());
+    for (name, value) in limits {
+        provoke(&client, name, usize::try_from(value.as_u64().unwrap()).unwrap()).await;
+    }
+}
+
+/// Goes to the limit, and beyond it.
+async fn provoke(client: &Client, name: &str, limit: usize) {
+    match name {
+        "max_concurrent_requests" => concurrent(limit).await,
+        "max_waiting_requests" => waiting(limit).await,
+        // Time is made to pass there, which must not happen here.
+        "request_timeout_ms" => {}
+        "resource_page_size" => page(limit).await,
+        "max_completion_values" => completions(limit).await,
+        "max_file_bytes" => file_bytes(limit).await,
+        "max_nodes_per_file" => nodes_per_file(limit).await,
+        "max_source_claims" => source_claims(client, limit).await,
+        "max_agent_id" => agent_id(client, limit).await,
+        "max_catalog_name_chars" => catalog_names(client, limit).await,
+        "max_version_chars" => {
+            let version = |length: usize| format!("1.0.0-{}", "a".repeat(length - 6));
+            let arguments = |length| register(1, "x", &version(length), &json!({}));
+            let refused = call(client, REGISTER, arguments(limit + 1)).await;
+            assert_eq!(refused["error"], "INVALID_SEMVER", "{refused}");
+            taken(client, REGISTER, arguments(limit)).await;
+        }
+        _ => {
+            for (tool, arguments) in asking_for(name) {
+                taken(client, tool, arguments(limit)).await;
+                refused(client, tool, arguments(limit + 1)).await;
+            }
+        }
+    }
+}
+
+const REGISTER: &str = "register_agent_capabilities";
+
+type Arguments = fn(usize) -> Value;
+
+/// Calls that are refused as soon as they ask for more than the limit.
+fn asking_for(limit: &str) -> Vec<(&'static str, Arguments)> {
+    match limit {
+        "max_query_chars" => vec![
+            ("search_knowledge", |n| json!({"query": "x".repeat(n), "search_type": "keyword"})),
+            ("discover_context", |n| json!({"task_description": "x".repeat(n)})),
+        ],
+        "max_search_results" => vec![
+            ("search_knowledge", |n| json!({"query": "tests", "max_results": n})),
+            ("discover_context", |n| json!({"task_description": "tests", "max_results": n})),
+        ],
+        "max_retrieve_ids" => {
+            vec![("retrieve_knowledge", |n| json!({"ids": vec!["README.md"; n]}))]
+        }
+        "max_retrieve_tokens" => {
+            vec![("retrieve_knowledge", |n| json!({"ids": ["README.md"], "max_tokens": n}))]
+        }
+        "max_list_results" => vec![("list_knowledge_bases", |n| json!({"max_results": n}))],
+        "max_dependency_depth" => {
+            vec![("get_dependencies", |n| json!({"node_id": "README.md", "depth": n}))]
+        }
+        "max_capabilities_per_call" => {
+            vec![(REGISTER, |n| register(n, "many", "1.0.0", &json!({})))]
+        }
+        "max_skill_name_chars" => {
+            // The name of the first ends in its number.
+            vec![(REGISTER, |n| register(1, &"x".repeat(n - 1), "1.0.0", &json!({})))]
+        }
+        "max_metadata_bytes" => vec![(REGISTER, |n| {
+            let rest = "a".repeat(n - r#"{"a":""}"#.len());
+            register(1, "heavy", "1.0.0", &json!({"a": rest}))
+        })],
+        "max_listed_groups" => vec![("list_all_capabilities", |n| json!({"max_results": n}))],
+        "max_skill_query_chars" => {
+            vec![("list_all_capabilities", |n| json!({"query": "x".repeat(n)}))]
+        }
+        unknown => panic!("`{unknown}` is advertised, and nothing here provokes it"),
+    }
+}
+
+fn register(count: usize, name: &str, version: &str, metadata: &Value) -> Value {
+    let skill = |n: usize| json!({"skill_name": format!("{name}{n}"), "version": version, "metadata": metadata});
+    json!({"agent_id": 11, "capabilities": (0..count).map(skill).collect::<Vec<_>>()})
+}
+
+async fn taken(client: &Client, tool: &'static str, arguments: Value) {
+    let answer = call(client, tool, arguments).await;
+    assert_eq!(answer.get("error"), None, "{tool}: {answer}");
+}
+
+async fn refused(client: &Client, tool: &'static str, arguments: Value) {
+    let answer = call(client, tool, arguments).await;
+    assert_eq!(answer["error"], "INVALID_ARGUMENT", "{tool}: {answer}");
+}
+
+async fn holding() -> (Hold, Client) {
+    let hold = Hold::new();
+    let client = connect(hold.among(Inventory::full()), Site::handbook().rooms()).await;
+    (hold, client)
+}
+
+async fn concurrent(limit: usize) {
+    let (hold, client) = holding().await;
+    let held = hold.start(&client, limit + 1).await;
+    assert_eq!(hold.running(), limit);
+    hold.release(limit + 1);
+    for call in held {
+        call.await.unwrap().unwrap();
+    }
+    assert_eq!(hold.running(), limit + 1, "the one that waited had its turn");
+}
+
+async fn waiting(limit: usize) {
+    let (hold, client) = holding().await;
+    let server = describe(&client, "server").await;
+    let working = &server["limits"]["max_concurrent_requests"];
+    let room = usize::try_from(working.as_u64().unwrap()).unwrap() + limit;
+    let held = hold.start(&client, room).await;
+    let refused = call(&client, Hold::NAME, json!({})).await;
+    assert_eq!(refused["error"], "UNAVAILABLE");
+    hold.release(room);
+    for call in held {
+        assert_ne!(call.await.unwrap().unwrap().is_error, Some(true));
+    }
+}
+
+#[tokio::test]
+async fn a_call_ends_when_its_time_is_up() {
+    let (_hold, client) = holding().await;
+    let limit = describe(&client, "server").await["limits"]["request_timeout_ms"].as_u64().unwrap();
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    let given_up = client.call_tool(CallToolRequestParams::new(Hold::NAME)).await.unwrap();
+    assert_eq!(answer(&given_up)["error"], "UNAVAILABLE");
+    let waited = began.elapsed().as_millis();
+    let waited = u64::try_from(waited).unwrap();
+    assert!((limit..limit + 10).contains(&waited), "{waited} ms of {limit}");
+    tokio::time::resume();
+    tokio::time::sleep(Duration::ZERO).await;
+    client.cancel().await.unwrap();
+}
+
+async fn many_files(count: usize) -> Client {
+    let names: Vec<String> = (0..count).map(|n| format!("f{n:04}.md")).collect();
+    let file = |name| ("many", name, "# x\n".to_owned());
+    let files: Vec<_> = names.iter().map(|name| file(name.as_str())).collect();
+    Site::with_files(&files).client().await
+}
+
+async fn page(limit: usize) {
+    let client = many_files(limit + 1).await;
+    let first = client.list_resources(None).await.unwrap();
+    assert_eq!(first.resources.len(), limit);
+    assert!(first.next_cursor.is_some());
+    assert!(client.list_all_resources().await.unwrap().len() > limit);
+}
+
+async fn completions(limit: usize) {
+    let client = many_files(limit + 1).await;
+    let reference = Reference::for_resource("knowledge://{base}/{+path}");
+    let request = CompleteRequestParams::new(reference, ArgumentInfo::new("path", "f"));
+    let completion = client.complete(request).await.unwrap().completion;
+    assert_eq!(completion.values.len(), limit);
+    assert_eq!(completion.has_more, Some(true));
+}
+
+async fn file_bytes(limit: usize) {
+    let text = |length: usize| format!("# x\n{}", "y".repeat(length - 4));
+    let site =
+        Site::with_files(&[("a", "fits.md", text(limit)), ("a", "too-long.md", text(limit + 1))]);
+    let list = call(&site.client().await, "list_knowledge_bases", json!({})).await;
+    assert_eq!(list["knowledge_bases"][0]["path"], "fits.md");
+    assert_eq!(list["total_available"], 1);
+}
+
+async fn nodes_per_file(limit: usize) {
+    let text = |nodes: usize| format!("# x\n{}", "## y\n".repeat(nodes - 1));
+    let site =
+        Site::with_files(&[("a", "fits.md", text(limit)), ("a", "more.md", text(limit + 1))]);
+    let list = call(&site.client().await, "list_knowledge_bases", json!({})).await;
+    for file in list["knowledge_bases"].as_array().unwrap() {
+        assert_eq!(file["node_count"], limit, "{file}");
+    }
+}
+
+async fn source_claims(client: &Client, limit: usize) {
+    let sources = call(client, "get_sources", json!({})).await;
+    assert!(sources["total_available"].as_u64().unwrap() > limit as u64);
+    assert_eq!(sources["claims"].as_array().unwrap().len(), limit);
+}
+
+async fn agent_id(client: &Client, limit: usize) {
+    let nobody = call(client, "get_agent_capabilities", json!({"agent_id": limit})).await;
+    assert_eq!(nobody["error"], "AGENT_NOT_FOUND");
+    refused(client, "get_agent_capabilities", json!({"agent_id": limit + 1})).await;
+}
+
+async fn catalog_names(client: &Client, limit: usize) {
+    let (longest, longer) = ("x".repeat(limit), "x".repeat(limit + 1));
+    for tool in ["lookup_capability", "get_sources"] {
+        let arguments = |agent: &str| json!({"agent": agent, "capability": "hooks"});
+        let nobody = call(client, tool, arguments(&longest)).await;
+        assert_eq!(nobody["error"], "AGENT_NOT_FOUND", "{tool}: {nobody}");
+        refused(client, tool, arguments(&longer)).await;
+    }
+    refused(client, "compare_capability", json!({"capability": longer})).await;
+}

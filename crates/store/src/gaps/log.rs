@@ -1,0 +1,282 @@
+//! The log of calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kenning_gaps::ask::{self, Ask, AskKind};
+use kenning_gaps::event::IntentSource;
+use kenning_gaps::ports::{Appended, Detail, Whose, Window};
+use kenning_gaps::session::Recorded;
+use kenning_gaps::{Batch, Event, Identity, OWN_PROJECT, contract};
+use sqlx::QueryBuilder;
+
+use super::{signed, storable, unsigned};
+use crate::engine::{Pool, Work, on};
+
+/// Rows in one statement: both databases take 32,766 parameters, of which a row has 18.
+const ROWS: usize = 1_000;
+
+pub(super) async fn append(pool: &Pool, batch: &Batch) -> Result<Appended, sqlx::Error> {
+    // In one order for all writers, so that none waits for another that waits for it.
+    let events: BTreeMap<&str, &Event> =
+        batch.events.iter().map(|event| (event.call_id.as_str(), event)).collect();
+    let events: Vec<&Event> = events.into_values().collect();
+    let mut work = pool.write_durably().await?;
+    let mut new = 0;
+    for events in events.chunks(ROWS) {
+        let ids = insert(&mut work, batch, events).await?;
+        new += ids.len();
+        let due: Vec<(i64, u64)> = events
+            .iter()
+            .filter_map(|event| Some((*ids.get(event.call_id.as_str())?, ask::due(event)?)))
+            .collect();
+        wait(&mut work, &batch.project_id, &due).await?;
+    }
+    work.commit().await?;
+    Ok(Appended { new, known: batch.events.len() - new })
+}
+
+/// Adds the events that are not there; returns their ids by `callId`.
+async fn insert(
+    work: &mut Work<'_>,
+    batch: &Batch,
+    events: &[&Event],
+) -> Result<BTreeMap<String, i64>, sqlx::Error> {
+    let Batch { project_id, identity, .. } = batch;
+    let project_id = storable(project_id);
+    let inserted: Vec<(String, i64)> = on!(work, |work| {
+        let mut query = QueryBuilder::new(
+            "INSERT INTO events (project_id, call_id, at, who, tool_name, is_error, duration_ms, \
+             user_id, user_email, batch_user_id, batch_user_email, client, server_version, \
+             intent, intent_source, error_message, arguments, result) ",
+        );
+        query.push_values(events, |mut row, event| {
+            row.push_bind(&*project_id)
+                .push_bind(storable(&event.call_id))
+                .push_bind(signed(event.timestamp))
+                .push_bind(storable(who(event, identity)))
+                .push_bind(storable(&event.tool_name))
+                .push_bind(event.is_error)
+                .push_bind(signed(event.duration_ms))
+                .push_bind(event.user_id.as_deref().map(storable))
+                .push_bind(event.user_email.as_deref().map(storable))
+                .push_bind(identity.user_id.as_deref().map(storable))
+                .push_bind(identity.user_email.as_deref().map(storable))
+                .push_bind(identity.client.as_deref().map(storable))
+                .push_bind(identity.server_version.as_deref().map(storable))
+                .push_bind(event.intent.as_deref().map(storable))
+                .push_bind(event.intent_source.map(source_name))
+                .push_bind(event.error_message.as_deref().map(storable))
+                .push_bind(event.arguments.to_string())
+                .push_bind(event.result.as_ref().map(ToString::to_string));
+        });
+        query.push(" ON CONFLICT (project_id, call_id) DO NOTHING RETURNING call_id, id");
+        query.build_query_as().persistent(false).fetch_all(&mut **work).await?
+    });
+    Ok(inserted.into_iter().collect())
+}
+
+async fn wait(
+    work: &mut Work<'_>,
+    project_id: &str,
+    due: &[(i64, u64)],
+) -> Result<(), sqlx::Error> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    on!(work, |work| {
+        let mut query = QueryBuilder::new("INSERT INTO waiting (project_id, event_id, due_at) ");
+        query.push_values(due, |mut row, (id, due)| {
+            row.push_bind(storable(project_id)).push_bind(*id).push_bind(signed(*due));
+        });
+        query.build().persistent(false).execute(&mut **work).await?;
+    });
+    Ok(())
+}
+
+/// As [`Recorded::user`] has it; nobody is the empty name.
+fn who<'a>(event: &'a Event, identity: &'a Identity) -> &'a str {
+    let own = event.user_id.as_deref().or(event.user_email.as_deref());
+    own.or(identity.user_id.as_deref()).or(identity.user_email.as_deref()).unwrap_or_default()
+}
+
+fn source_name(source: IntentSource) -> &'static str {
+    match source {
+        IntentSource::Mcpeye => "mcpeye",
+        IntentSource::Native => "native",
+    }
+}
+
+fn source_named(name: &str) -> Option<IntentSource> {
+    [IntentSource::Mcpeye, IntentSource::Native].into_iter().find(|one| source_name(*one) == name)
+}
+
+/// An event as it is kept.
+#[derive(sqlx::FromRow)]
+pub(super) struct EventRow {
+    project_id: String,
+    call_id: String,
+    at: i64,
+    tool_name: String,
+    is_error: bool,
+    duration_ms: i64,
+    user_id: Option<String>,
+    user_email: Option<String>,
+    batch_user_id: Option<String>,
+    batch_user_email: Option<String>,
+    client: Option<String>,
+    server_version: Option<String>,
+    intent: Option<String>,
+    intent_source: Option<String>,
+    error_message: Option<String>,
+    arguments: String,
+    result: Option<String>,
+}
+
+/// What [`EventRow`] is made of, besides arguments and result.
+pub(super) const COLUMNS: &str = "e.project_id, e.call_id, e.at, e.tool_name, e.is_error, \
+    e.duration_ms, e.user_id, e.user_email, e.batch_user_id, e.batch_user_email, e.client, \
+    e.server_version, e.intent, e.intent_source, e.error_message";
+
+impl From<EventRow> for Recorded {
+    fn from(row: EventRow) -> Self {
+        let identity = Identity {
+            user_id: row.batch_user_id,
+            user_email: row.batch_user_email,
+            client: row.client,
+            server_version: row.server_version,
+        };
+        let event = Event {
+            call_id: row.call_id,
+            tool_name: row.tool_name,
+            arguments: serde_json::from_str(&row.arguments).unwrap_or_default(),
+            is_error: row.is_error,
+            timestamp: unsigned(row.at),
+            duration_ms: unsigned(row.duration_ms),
+            result: row.result.map(|result| serde_json::from_str(&result).unwrap_or_default()),
+            error_message: row.error_message,
+            intent: row.intent,
+            intent_source: row.intent_source.as_deref().and_then(source_named),
+            user_id: row.user_id,
+            user_email: row.user_email,
+        };
+        Self { project_id: row.project_id, identity, event }
+    }
+}
+
+/// Adds a window's conditions on a column of times to a query.
+macro_rules! push_window {
+    ($query:expr, $window:expr, $at:literal in $unit:literal ms) => {{
+        if let Some(from) = $window.from {
+            $query.push(concat!(" AND ", $at, " >= ")).push_bind(signed(from.div_ceil($unit)));
+        }
+        if let Some(until) = $window.until {
+            $query.push(concat!(" AND ", $at, " < ")).push_bind(signed(until.div_ceil($unit)));
+        }
+    }};
+}
+
+pub(super) async fn events(pool: &Pool, window: &Window) -> Result<Vec<Recorded>, sqlx::Error> {
+    let rows: Vec<EventRow> = on!(pool, |pool| {
+        let mut query = QueryBuilder::new("SELECT ");
+        query.push(COLUMNS);
+        match window.detail {
+            Detail::Full => {
+                query.push(", e.arguments, e.result");
+            }
+            Detail::Outline => {
+                query.push(", CASE WHEN e.tool_name = ").push_bind(contract::TOOL_NAME);
+                query.push(
+                    " THEN e.arguments ELSE '{}' END AS arguments, \
+                     CASE WHEN e.result IS NULL THEN NULL ELSE 'null' END AS result",
+                );
+            }
+        }
+        query.push(" FROM events e WHERE 1 = 1");
+        if let Some(project_id) = &window.project_id {
+            query.push(" AND e.project_id = ").push_bind(storable(project_id));
+        }
+        if let Whose::Of(user) = &window.whose {
+            query.push(" AND e.who = ").push_bind(storable(user.as_deref().unwrap_or_default()));
+        }
+        push_window!(query, window, "e.at" in 1 ms);
+        query.push(" ORDER BY e.at, e.call_id");
+        query.build_query_as().fetch_all(pool).await?
+    });
+    Ok(rows.into_iter().map(Recorded::from).collect())
+}
+
+pub(super) async fn misses(pool: &Pool, window: &Window) -> Result<Vec<Ask>, sqlx::Error> {
+    if window.project_id.as_deref().is_some_and(|project| project != OWN_PROJECT) {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<(i64, String, String, i64)> = on!(pool, |pool| {
+        let mut query =
+            QueryBuilder::new("SELECT m.id, m.tool, m.query, m.asked_at FROM misses m WHERE 1 = 1");
+        push_window!(query, window, "m.asked_at" in 1_000 ms);
+        query.push(" ORDER BY m.asked_at, m.id");
+        query.build_query_as().fetch_all(pool).await?
+    });
+    let misses = rows.into_iter().map(|(id, tool, text, at)| Ask {
+        kind: AskKind::Miss,
+        text: ask::clipped(&text),
+        project_id: OWN_PROJECT.to_owned(),
+        session_id: format!("miss-{id}"),
+        call_id: format!("miss-{id}"),
+        tool,
+        at: unsigned(at) * 1_000,
+    });
+    Ok(misses.collect())
+}
+
+pub(super) async fn note_tools(
+    pool: &Pool,
+    project_id: &str,
+    tools: &[String],
+    at: u64,
+) -> Result<(), sqlx::Error> {
+    let tools: BTreeSet<&String> = tools.iter().collect();
+    let tools: Vec<&String> = tools.into_iter().collect();
+    let mut work = pool.write().await?;
+    for tools in tools.chunks(ROWS) {
+        on!(&mut work, |work| {
+            let mut query = QueryBuilder::new(
+                "INSERT INTO offered_tools (project_id, tool, first_at, last_at) ",
+            );
+            query.push_values(tools, |mut row, tool| {
+                row.push_bind(storable(project_id))
+                    .push_bind(storable(tool))
+                    .push_bind(signed(at))
+                    .push_bind(signed(at));
+            });
+            query.push(
+                " ON CONFLICT (project_id, tool) DO UPDATE SET first_at = CASE \
+                 WHEN excluded.first_at < offered_tools.first_at THEN excluded.first_at \
+                 ELSE offered_tools.first_at END, last_at = CASE \
+                 WHEN excluded.last_at > offered_tools.last_at THEN excluded.last_at \
+                 ELSE offered_tools.last_at END",
+            );
+            query.build().persistent(false).execute(&mut **work).await?;
+        });
+    }
+    work.commit().await
+}
+
+/// Those that were seen before the window ended and again after it began: nobody looks all the
+/// time.
+pub(super) async fn tools(pool: &Pool, window: &Window) -> Result<Vec<String>, sqlx::Error> {
+    on!(pool, |pool| {
+        let mut query =
+            QueryBuilder::new("SELECT DISTINCT t.tool FROM offered_tools t WHERE 1 = 1");
+        if let Some(project_id) = &window.project_id {
+            query.push(" AND t.project_id = ").push_bind(storable(project_id));
+        }
+        if let Some(from) = window.from {
+            query.push(" AND t.last_at >= ").push_bind(signed(from));
+        }
+        if let Some(until) = window.until {
+            query.push(" AND t.first_at < ").push_bind(signed(until));
+        }
+        query.push(" ORDER BY t.tool");
+        query.build_query_scalar().fetch_all(pool).await
+    })
+}
