@@ -27,7 +27,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// An error on its way to the user.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     pub message: String,
     pub hint: Option<String>,

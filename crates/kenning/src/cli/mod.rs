@@ -4,6 +4,7 @@ mod catalog;
 mod gaps;
 mod knowledge;
 mod registry;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub use catalog::*;
 pub use gaps::*;
 pub use knowledge::*;
 pub use registry::*;
+pub use setup::*;
 
 /// What coding agents can do, what is known, and what is missing.
 ///
@@ -57,6 +59,14 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Find the Markdown of this folder, and write a kenning.toml for it if there is none
+    Init,
+    /// Give the server to an MCP client, or list the clients
+    Install(Install),
+    /// Take the server from an MCP client again
+    Uninstall(Uninstall),
+    /// Look for what is wrong, and change nothing
+    Doctor,
     /// Run the MCP server, on standard input and output unless --http is given
     Serve(Serve),
     /// Read all knowledge bases and report what their authors may want to mend

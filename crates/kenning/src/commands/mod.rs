@@ -7,11 +7,14 @@ mod completions;
 mod config;
 mod deps;
 mod discover;
+mod doctor;
 mod eval;
 mod gaps;
 mod get;
 mod hook;
 mod index;
+mod init;
+mod install;
 mod links;
 mod registry;
 mod search;
@@ -48,11 +51,18 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Serve(serve) = &cli.command {
         sources.flags.extend(serve::flags(serve)?);
     }
-    let (settings, layers) = Settings::load(sources)?;
     let form = if cli.global.json { Form::Json } else { Form::Text };
-    let context = Context { settings, layers, printer: Printer { form, quiet: cli.global.quiet } };
+    let printer = Printer { form, quiet: cli.global.quiet };
+    if let Command::Doctor = cli.command {
+        return doctor::run(sources, printer);
+    }
+    let (settings, layers) = Settings::load(sources)?;
+    let context = Context { settings, layers, printer };
     log_to_stderr(context.settings.server.log_level);
     match cli.command {
+        Command::Init => init::run(&context),
+        Command::Install(install) => install::run(&context, &cli.global, &install),
+        Command::Uninstall(uninstall) => install::uninstall(&context, &uninstall),
         Command::Serve(serve) => serve::run(&context, &serve),
         Command::Index(index) => index::run(&context, &index),
         Command::Discover(discover) => discover::run(&context, discover),
@@ -80,6 +90,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Deps(deps) => deps::run(&context, deps),
         Command::Config(config) => config::run(&context, &config),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Doctor => doctor::run(self::sources(&cli.global)?, context.printer),
     }
 }
 
