@@ -16,7 +16,7 @@ cargo xtask test     everything: format, lints, tests, documents, the MCP confor
                      real clients; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
 cargo xtask docs     write the generated documents anew
-cargo xtask bench    measure, and write docs/benchmarks.md
+cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
 
 fn main() -> Result<()> {
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         ["test"] => test(),
         ["clients"] => clients(),
         ["docs"] => docs(),
-        ["bench"] => bench::run(),
+        ["bench", sections @ ..] => bench::run(sections),
         _ => {
             print!("{USAGE}");
             bail!("`{}` is not a chore", words.join(" "))
