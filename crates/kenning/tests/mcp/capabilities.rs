@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use kenning_mcp::Toolset;
-use rmcp::model::{ReadResourceRequestParams, ResourceContents};
+use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams, ResourceContents, object};
 use rmcp::service::ServiceError;
 use rmcp::transport::StreamableHttpClientTransport;
 use serde_json::{Value, json};
