@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     (
         "kenning",
         &[
@@ -46,6 +46,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
+    ("heard-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &[]),
 ];
 
