@@ -10,26 +10,35 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     (
         "kenning",
         &[
             "kenning-catalog",
+            "kenning-compose",
             "kenning-embed",
+            "kenning-gaps",
             "kenning-knowledge",
             "kenning-mcp",
             "kenning-registry",
             "kenning-store",
             "kenning-web",
+            "kenning-wrap",
         ],
     ),
     (
         "kenning-mcp",
-        &["kenning-catalog", "kenning-compose", "kenning-knowledge", "kenning-registry"],
+        &[
+            "kenning-catalog",
+            "kenning-compose",
+            "kenning-gaps",
+            "kenning-knowledge",
+            "kenning-registry",
+        ],
     ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
-    ("kenning-web", &["kenning-registry"]),
+    ("kenning-web", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
     ("kenning-compose", &[]),
@@ -37,6 +46,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
+    ("heard-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &[]),
 ];
 

@@ -37,14 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     inventory.prompts.splice(0..0, prompts());
     let server = Server::new(
         inventory,
-        Rooms {
-            library,
-            discovery: Arc::new(discovery()),
-            catalog: Arc::new(kenning_catalog::Catalog::bundled()),
-            registry: None,
-            compose: None,
-            misses: None,
-        },
+        Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled()),
         Transport::StatelessHttp,
     );
 

@@ -10,6 +10,7 @@
 pub mod capabilities;
 pub mod catalog;
 pub mod compose;
+pub mod gaps;
 mod gate;
 pub mod generator;
 mod house;

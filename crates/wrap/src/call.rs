@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kenning_gaps::event::IntentSource;
-use kenning_gaps::redact::{FIELD_CAP, truncated};
+use kenning_gaps::redact::{truncated, unserializable};
 use kenning_gaps::{Event, Redactor, contract};
+use serde::Serialize;
 use serde_json::Value;
 
+use crate::bounded::{self, KEPT, Written};
 use crate::raw::{Object, items};
-
-/// Longer texts are not kept: they would become a marker anyway.
-const KEPT: usize = 4 * FIELD_CAP;
+use crate::recorder::{Caller, Observed};
 
 /// A call of a tool that has begun.
 #[derive(Debug)]
@@ -22,15 +22,18 @@ pub(crate) struct Call {
     source: IntentSource,
     /// The server's own intent field: part of the call, but not of the record.
     native_field: Option<String>,
+    caller: Caller,
     began: Instant,
     timestamp: u64,
 }
 
-/// JSON text, or how much of it there was.
+/// JSON text, or why there is none.
 #[derive(Debug)]
-enum Kept {
+pub(crate) enum Kept {
     Text(Box<str>),
+    /// How much of it there was.
     TooBig(usize),
+    Unwritable,
 }
 
 impl Kept {
@@ -38,10 +41,19 @@ impl Kept {
         if json.len() > KEPT { Self::TooBig(json.len()) } else { Self::Text(json.into()) }
     }
 
+    /// Takes no more memory than is kept, however big the value.
+    pub(crate) fn of(value: &impl Serialize) -> Self {
+        match bounded::write(value) {
+            Written::Whole(text) => Self::Text(text),
+            Written::TooBig(bytes) => Self::TooBig(bytes),
+            Written::Unwritable => Self::Unwritable,
+        }
+    }
+
     fn size(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
-            Self::TooBig(_) => 0,
+            Self::TooBig(_) | Self::Unwritable => 0,
         }
     }
 
@@ -49,21 +61,26 @@ impl Kept {
         match self {
             Self::Text(text) => redactor.json_field(text),
             Self::TooBig(bytes) => truncated(*bytes),
+            Self::Unwritable => unserializable(),
         }
     }
 }
 
 impl Call {
     pub(crate) fn new(tool: &str, arguments: Option<&str>) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::with(tool, Kept::new(arguments.unwrap_or("{}")), Caller::default())
+    }
+
+    pub(crate) fn with(tool: &str, arguments: Kept, caller: Caller) -> Self {
         Self {
             tool: tool.to_owned(),
-            arguments: Kept::new(arguments.unwrap_or("{}")),
+            arguments,
             intent: None,
             source: IntentSource::Mcpeye,
             native_field: None,
+            caller,
             began: Instant::now(),
-            timestamp: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            timestamp: milliseconds(SystemTime::now()),
         }
     }
 
@@ -89,6 +106,12 @@ impl Call {
     }
 }
 
+/// Since 1970.
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// How a call ended, as it stands in a line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
@@ -98,10 +121,16 @@ pub(crate) enum Answer<'a> {
 }
 
 #[derive(Debug)]
-enum Ending {
+pub(crate) enum Ending {
     Result(Kept),
     /// The tool says that it failed.
     Failed(String),
+}
+
+impl Ending {
+    pub(crate) fn failed(message: &str) -> Self {
+        Self::Failed(bounded(message).to_owned())
+    }
 }
 
 /// A call that has ended.
@@ -121,8 +150,30 @@ impl Finished {
 
     /// `None` for an answer that asks for more input: the call goes on.
     pub(crate) fn answered(call: Call, answer: Answer<'_>) -> Option<Self> {
+        ending(answer).map(|ending| Self::now(call, ending))
+    }
+
+    /// A call that ends at this moment.
+    pub(crate) fn now(call: Call, ending: Ending) -> Self {
         let duration_ms = u64::try_from(call.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        ending(answer).map(|ending| Self { call, ending, duration_ms })
+        Self { call, ending, duration_ms }
+    }
+
+    /// A call that somebody else watched from beginning to end.
+    pub(crate) fn observed(observed: Observed) -> Self {
+        let Observed { tool, arguments, intent, outcome, started, duration, caller } = observed;
+        let mut call = Call::with(&tool, Kept::of(&arguments), caller);
+        call.timestamp = milliseconds(started);
+        if let Some(intent) = intent {
+            call.heard(Some(&intent.text));
+            call.source = intent.source;
+        }
+        let ending = match &outcome {
+            Ok(result) => Ending::Result(Kept::of(result)),
+            Err(message) => Ending::failed(message),
+        };
+        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Self { call, ending, duration_ms }
     }
 
     /// Bytes that it keeps in memory.
@@ -132,6 +183,10 @@ impl Finished {
             Ending::Failed(message) => message.len(),
         };
         self.call.size() + ending
+    }
+
+    pub(crate) fn client(&self) -> Option<&str> {
+        self.call.caller.client.as_deref()
     }
 
     pub(crate) fn event(self, redactor: &Redactor) -> Event {
@@ -160,8 +215,8 @@ impl Finished {
             error_message,
             intent_source: intent.is_some().then_some(self.call.source),
             intent,
-            user_id: None,
-            user_email: None,
+            user_id: self.call.caller.user_id,
+            user_email: self.call.caller.user_email,
         }
     }
 }

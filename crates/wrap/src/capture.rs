@@ -71,6 +71,7 @@ impl Capture {
             sink,
             unsent: VecDeque::new(),
             retry: FIRST_RETRY,
+            refused: Refusals::default(),
         };
         let started = std::thread::Builder::new().name("capture".into()).spawn(|| shipper.run());
         if let Err(error) = started {
@@ -92,9 +93,15 @@ impl Capture {
         self.queue().identity.server_version = Some(version.to_owned());
     }
 
-    pub(crate) fn listed<'a>(&self, tools: impl Iterator<Item = &'a str>) {
+    /// What the server says of itself yields to what we were told.
+    pub(crate) fn suggest_server(&self, version: &str) {
+        self.queue().identity.server_version.get_or_insert_with(|| version.to_owned());
+    }
+
+    pub(crate) fn listed<T: AsRef<str>>(&self, tools: impl IntoIterator<Item = T>) {
         let mut queue = self.queue();
         for tool in tools {
+            let tool = tool.as_ref();
             if !queue.listed.contains(tool) && queue.listed.len() < MAX_EVENTS {
                 queue.listed.insert(tool.to_owned());
                 queue.listed_changed = true;
@@ -112,7 +119,7 @@ impl Capture {
         }
     }
 
-    fn push(&self, finished: Finished) {
+    pub(crate) fn push(&self, finished: Finished) {
         let mut queue = self.queue();
         if queue.done {
             return;
@@ -154,9 +161,47 @@ struct Shipper {
     project_id: String,
     redactor: Redactor,
     sink: Arc<dyn Sink>,
-    /// Redacted, and refused by the sink for the time being.
-    unsent: VecDeque<Event>,
+    /// Redacted, and not taken by the sink so far.
+    unsent: VecDeque<Told>,
     retry: Duration,
+    refused: Refusals,
+}
+
+/// An event and who called, if that is not the same for all.
+struct Told {
+    client: Option<String>,
+    event: Event,
+}
+
+/// What a sink would not have.
+#[derive(Default)]
+struct Refusals {
+    calls: usize,
+}
+
+impl Refusals {
+    /// Said once: the next batch will fare no better, and the log is for people.
+    fn add(&mut self, reason: &str, count: usize) {
+        if self.calls == 0 {
+            tracing::error!(
+                reason,
+                count,
+                "calls were refused and are lost; so are more like them"
+            );
+        }
+        self.calls += count;
+    }
+}
+
+impl Drop for Shipper {
+    /// However the thread ends, nobody must wait for it.
+    fn drop(&mut self) {
+        if self.refused.calls > 0 {
+            tracing::error!(count = self.refused.calls, "calls were refused and are lost in all");
+        }
+        self.capture.queue().done = true;
+        self.capture.wake.notify_all();
+    }
 }
 
 /// What the shipper is woken for.
@@ -175,14 +220,15 @@ impl Shipper {
                 self.sink.tools(&self.project_id, &tools);
             }
             let redactor = &self.redactor;
-            self.unsent.extend(work.finished.into_iter().map(|f| f.event(redactor)));
+            self.unsent.extend(work.finished.into_iter().map(|finished| Told {
+                client: finished.client().map(str::to_owned),
+                event: finished.event(redactor),
+            }));
             while self.unsent.len() > MAX_EVENTS {
                 self.unsent.pop_front();
             }
             self.ship(&work.identity);
             if work.closing {
-                self.capture.queue().done = true;
-                self.capture.wake.notify_all();
                 return;
             }
         }
@@ -216,28 +262,39 @@ impl Shipper {
     }
 
     fn ship(&mut self, identity: &Identity) {
-        while !self.unsent.is_empty() {
-            let count = self.unsent.len().min(MAX_BATCH);
-            let batch = Batch {
-                project_id: self.project_id.clone(),
-                identity: identity.clone(),
-                events: self.unsent.drain(..count).collect(),
-            };
+        while let Some((client, events)) = self.next() {
+            let count = events.len();
+            let mut identity = identity.clone();
+            identity.client = client.clone().or(identity.client);
+            let batch = Batch { project_id: self.project_id.clone(), identity, events };
             match self.sink.send(&batch) {
                 Ok(()) => self.retry = FIRST_RETRY,
-                Err(SinkError::Refused(reason)) => {
-                    tracing::warn!(reason, count, "calls were refused and are lost");
-                }
+                Err(SinkError::Refused(reason)) => self.refused.add(&reason, count),
                 Err(SinkError::Unavailable(reason)) => {
                     tracing::warn!(reason, count, "calls are reported later");
                     for event in batch.events.into_iter().rev() {
-                        self.unsent.push_front(event);
+                        self.unsent.push_front(Told { client: client.clone(), event });
                     }
                     self.retry = (self.retry * 2).min(LAST_RETRY);
                     return;
                 }
             }
         }
+    }
+
+    /// The next events of one client: a batch has one identity.
+    fn next(&mut self) -> Option<(Option<String>, Vec<Event>)> {
+        let client = self.unsent.front()?.client.clone();
+        let (mut events, mut left) = (Vec::new(), VecDeque::new());
+        for told in self.unsent.drain(..) {
+            if told.client == client && events.len() < MAX_BATCH {
+                events.push(told.event);
+            } else {
+                left.push_back(told);
+            }
+        }
+        self.unsent = left;
+        Some((client, events))
     }
 }
 

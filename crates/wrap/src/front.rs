@@ -262,7 +262,7 @@ impl Front {
         state.take(&id);
         let old = message.get("result")?;
         let listing = inject::list(old, self.offer, &self.native)?;
-        self.capture.listed(listing.tools.iter().map(|tool| tool.name.as_str()));
+        self.capture.listed(listing.tools.iter().map(|tool| &tool.name));
         state.tools.extend(listing.tools.into_iter().map(|tool| (tool.name.clone(), tool)));
         Some(replaced(text, old, &listing.result?))
     }

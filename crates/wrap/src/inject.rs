@@ -24,6 +24,16 @@ pub(crate) struct ToolFacts {
     pub(crate) native: Option<String>,
 }
 
+impl ToolFacts {
+    pub(crate) fn read(name: &str, schema: Option<&Value>, native: &NativeIntent) -> Self {
+        Self {
+            name: name.to_owned(),
+            owns_intent: contract::fit(schema) == Fit::Owned,
+            native: schema.and_then(|schema| native.field(schema)),
+        }
+    }
+}
+
 /// Puts the contract into the `result` of a `tools/list`; `None` if it is no such thing.
 pub(crate) fn list(result: &str, offer: Offer, native: &NativeIntent) -> Option<Listing> {
     let fields = Object::read(result)?;
@@ -54,11 +64,7 @@ fn tool(text: &str, offer: Offer, native: &NativeIntent) -> (Option<ToolFacts>, 
     let schema: Option<Value> = schema_text.and_then(|text| serde_json::from_str(text).ok());
     let fit = contract::fit(schema.as_ref());
     let reserved = name.as_ref().is_some_and(|name| name == contract::TOOL_NAME);
-    let facts = name.map(|name| ToolFacts {
-        name: name.into_owned(),
-        owns_intent: fit == Fit::Owned,
-        native: schema.as_ref().and_then(|schema| native.field(schema)),
-    });
+    let facts = name.map(|name| ToolFacts::read(&name, schema.as_ref(), native));
     if !offer.intent || fit != Fit::Joins || reserved {
         return (facts, None);
     }

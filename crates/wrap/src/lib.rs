@@ -1,5 +1,8 @@
 //! A transparent proxy around any MCP server, which hears what agents could not do.
 //!
+//! Somebody's own server needs no proxy: a [`Recorder`] takes down what its tools did, and
+//! [`layer::Heard`] puts the contract into a server made with the SDK.
+//!
 //! [`run`] puts itself between a client on our standard streams and a server that is a program
 //! ([`child`]) or an address ([`remote`]). Lines go by as they are ([`relay`]), except where the
 //! contract of `kenning-gaps` needs it ([`front`], [`inject`], on JSON that stays [`raw`]). What was
@@ -8,14 +11,17 @@
 //!
 //! Nothing here prints or reads the environment.
 
+mod bounded;
 mod call;
 mod capture;
 mod child;
 mod front;
 pub mod guard;
 mod inject;
+pub mod layer;
 mod message;
 mod raw;
+mod recorder;
 mod relay;
 mod remote;
 mod sink;
@@ -32,6 +38,7 @@ use kenning_gaps::{Identity, Redactor};
 
 use crate::capture::Capture;
 use crate::front::Front;
+pub use crate::recorder::{Caller, Intent, Observed, Recorder};
 pub use crate::sink::{Ingest, LogSink, Nowhere, Sink, SinkError};
 
 /// How long the last report may hold up the end.

@@ -71,6 +71,17 @@ fn provocations() -> Vec<(&'static str, &'static str, Value)> {
             json!({"agent_id": 11, "skill_name": "x"}),
         ),
         ("deactivate_capability", "INVALID_ARGUMENT", json!({"agent_id": 11, "skill_name": ""})),
+        ("mcpeye_request_capability", "INVALID_ARGUMENT", json!({"capability": " "})),
+        (
+            "propose_knowledge",
+            "INVALID_ARGUMENT",
+            json!({"title": "x", "markdown": "x", "targetPath": "../x.md"}),
+        ),
+        (
+            "propose_knowledge",
+            "GAP_NOT_FOUND",
+            json!({"title": "x", "markdown": "x", "targetPath": "x.md", "gapId": "g-0"}),
+        ),
     ];
     let tools = ["generate_content", "regenerate_content", "preview_generation"];
     provocations.extend(tools.into_iter().flat_map(generating));
@@ -245,11 +256,12 @@ async fn a_store_that_breaks_is_a_database_error() {
     assert!(failing > 0);
 }
 
-/// Takes away the tables that the registry is kept in, as another program might.
+/// Takes away the tables that things are kept in, as another program might.
 async fn break_store(site: &Site) {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(site.store_file());
     let mut connection = options.connect().await.unwrap();
-    let drop = "PRAGMA foreign_keys = OFF; DROP TABLE agent_capabilities; DROP TABLE agents;";
+    let drop = "PRAGMA foreign_keys = OFF; DROP TABLE agent_capabilities; DROP TABLE agents; \
+                DROP TABLE proposals;";
     connection.execute(drop).await.unwrap();
     connection.close().await.unwrap();
 }

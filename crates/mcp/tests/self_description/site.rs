@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kenning_catalog::Catalog;
+use kenning_gaps::Gaps;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::tool::{Invocation, Outcome, Tool};
@@ -69,16 +70,15 @@ impl Site {
         let bases = self.bases.iter().map(|(name, root)| Base::new(name, root, &all, &[]).unwrap());
         let library = Library::open(bases.collect(), &|_, _| {}).unwrap();
         let store = Store::open(&self.folder.path().join("store")).unwrap();
-        let registry = Registry::new(Arc::new(store));
+        let store = Arc::new(store);
+        let registry = Registry::new(store.clone());
         let agent = AddAgentRequest { name: "demo".to_owned(), id: Some(11) };
         registry.add_agent(&agent).unwrap();
         Rooms {
-            library: Arc::new(library),
-            discovery: Arc::new(discovery()),
-            catalog: Arc::new(Catalog::bundled()),
             registry: Some(registry),
+            gaps: Some(Gaps::new(store)),
             compose: Some(workspace::open()),
-            misses: None,
+            ..Rooms::new(Arc::new(library), discovery(), Catalog::bundled())
         }
     }
 
