@@ -104,18 +104,27 @@ fn settings() -> String {
 }
 
 fn table() -> String {
-    let mut out = String::from("| toolset | tool | what it does |\n|---|---|---|\n");
-    let inventory = Inventory::full();
-    for tool in &inventory.tools {
-        let does = tool.description.split_once(". ").map_or(tool.description, |(first, _)| first);
-        let does = does.trim_end_matches('.');
-        out += &format!("| {} | [`{1}`](docs/tools.md#{1}) | {does} |\n", tool.toolset, tool.name);
+    let mut out = String::from("| toolset | tools | tokens | |\n|---|---|---|---|\n");
+    for toolset in Toolset::ALL {
+        let inventory = Inventory::full().select(&[toolset], Access::ReadWrite);
+        let names: Vec<String> = inventory
+            .tools
+            .iter()
+            .map(|tool| format!("[`{0}`](docs/tools.md#{0})", tool.name))
+            .collect();
+        let on = if Toolset::DEFAULT.contains(&toolset) { "on" } else { "if asked for" };
+        let (names, cost) = (names.join(", "), inventory.token_cost());
+        out += &format!("| {toolset} | {names} | {cost} | {on} |\n");
     }
-    let all = inventory.token_cost();
-    let usual = inventory.select(&Toolset::DEFAULT, Access::ReadWrite).token_cost();
+    let cost = |toolsets: &[Toolset]| {
+        let inventory = Inventory::full().select(toolsets, Access::ReadWrite);
+        (inventory.token_cost(), inventory.with_intent().token_cost())
+    };
+    let (plain, default) = cost(&Toolset::DEFAULT);
+    let (_, all) = cost(&Toolset::ALL);
     out + &format!(
-        "\nThe list of tools costs a model {usual} tokens (`o200k_base`) to read, and {all} with \
-         `--toolsets all`.\n"
+        "\nTo read the list costs a model {default} tokens (`o200k_base`), {plain} of them without \
+         the parameter that asks why (`gaps.intent = false`); with all toolsets, {all}.\n"
     )
 }
 

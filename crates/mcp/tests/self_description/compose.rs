@@ -120,9 +120,12 @@ async fn names_are_completed() {
     assert_eq!(complete(version, "version_id", "", Some("client-config")).await.len(), 1);
 }
 
+/// How far it is, of how much.
+type Told = (f64, Option<f64>);
+
 /// A client that writes down how far the server is.
 #[derive(Clone, Default)]
-struct Listening(Arc<Mutex<Vec<(f64, Option<f64>)>>>);
+struct Listening(Arc<Mutex<Vec<Told>>>);
 
 impl ClientHandler for Listening {
     async fn on_progress(
