@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,15 @@ pub enum Reach {
 
 /// Routes that answer clients until `stop` is cancelled.
 pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
+    router_for(move || server.for_client(), reach, stop)
+}
+
+/// The same for a server that has something around it, made anew for every client.
+pub fn router_for<S: ServerHandler>(
+    server: impl Fn() -> S + Send + Sync + 'static,
+    reach: Reach,
+    stop: CancellationToken,
+) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -39,7 +49,7 @@ pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
         Reach::Guarded => config.disable_allowed_hosts(),
     };
     let service = StreamableHttpService::new(
-        move || Ok(server.for_client()),
+        move || Ok(server()),
         Arc::new(NeverSessionManager::default()),
         config,
     );
