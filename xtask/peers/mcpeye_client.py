@@ -37,7 +37,7 @@ def server():
             tool("break", {}),
         ]
 
-    @server.call_tool()
+    @server.call_tool(validate_input=False)
     async def call_tool(name, arguments):
         if name == "break":
             raise RuntimeError("the till of clerk@example.com is broken")
