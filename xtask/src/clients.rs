@@ -1,5 +1,7 @@
 //! Real MCP clients against the real binary.
 
+mod installed;
+
 use anyhow::{Result, ensure};
 
 use crate::outside::Parts;
@@ -25,7 +27,8 @@ pub(crate) fn check(parts: &Parts) -> Result<()> {
     for era in ["legacy", "modern"] {
         inspector(parts, era)?;
     }
-    claude_code(parts)
+    claude_code(parts)?;
+    installed::check(parts)
 }
 
 /// The Inspector lists our tools over stdio, finds their schemas sound, and calls one.

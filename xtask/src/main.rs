@@ -14,16 +14,18 @@ use crate::run::cargo;
 const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite and
                      real clients; installs what it needs below target/outside
+cargo xtask clients  only the real clients, of that
 cargo xtask docs     write the generated documents anew
-cargo xtask bench    measure, and write docs/benchmarks.md
+cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["clients"] => clients(),
         ["docs"] => docs(),
-        ["bench"] => bench::run(),
+        ["bench", sections @ ..] => bench::run(sections),
         _ => {
             print!("{USAGE}");
             bail!("`{}` is not a chore", words.join(" "))
@@ -36,14 +38,24 @@ fn test() -> Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
     let parts = outside::install()?;
-    // With `--workspace`, as the tests: another selection of packages means other features, and
-    // compiles every dependency a second time.
-    cargo(&["build", "--workspace", "--bins", "--examples"])?;
+    build()?;
     conformance::check(&parts)?;
     clients::check(&parts)?;
     rest::check()?;
     println!("all is well");
     Ok(())
+}
+
+fn clients() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    clients::check(&parts)
+}
+
+/// With `--workspace`, as the tests: another selection of packages means other features, and
+/// compiles every dependency a second time.
+fn build() -> Result<()> {
+    cargo(&["build", "--workspace", "--bins", "--examples"])
 }
 
 /// The documents are written by the tests that otherwise compare them.

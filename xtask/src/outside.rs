@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -11,11 +11,15 @@ use crate::run::{root, run};
 
 /// Pinned, so that a new release cannot break an old commit. The suite and the Inspector need a
 /// newer Node than Debian has.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 8] = [
     "node@24.21.0",
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
     "@anthropic-ai/claude-code@2.1.325",
+    "@google/gemini-cli@0.61.0",
+    "@openai/codex@0.166.0",
+    "@github/copilot@1.0.102",
+    "opencode-ai@1.18.33",
 ];
 
 /// For the benchmarks: the stack that others build on.
@@ -30,6 +34,10 @@ const PYTHON_PACKAGES: [&str; 9] = [
     "sentence-transformers==6.2.0",
     "tokenizers==0.23.3",
 ];
+
+/// Variables that lead clients out of their home.
+pub(crate) const MOVE_FILES: [&str; 5] =
+    ["XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"];
 
 pub(crate) struct Parts {
     folder: PathBuf,
@@ -93,17 +101,34 @@ fn install_npm() -> Result<()> {
 impl Parts {
     /// A program that npm installed, with the Node it needs and a home of its own.
     pub(crate) fn program(&self, name: &str) -> Result<Command> {
+        self.program_at_home(name, &self.folder.join("home"))
+    }
+
+    /// The same in a home that is given, which is the folder it starts in.
+    pub(crate) fn program_at_home(&self, name: &str, home: &Path) -> Result<Command> {
         let modules = self.folder.join("node_modules");
-        let home = self.folder.join("home");
-        fs::create_dir_all(&home)?;
+        fs::create_dir_all(home)?;
         let mut path = OsString::from(modules.join("node/bin"));
         if let Some(inherited) = std::env::var_os("PATH") {
             path.push(":");
             path.push(inherited);
         }
         let mut command = Command::new(modules.join(".bin").join(name));
-        command.env("PATH", path).env("HOME", &home).env_remove("XDG_CONFIG_HOME");
+        command.env("PATH", path).env("HOME", home);
+        for variable in MOVE_FILES {
+            command.env_remove(variable);
+        }
         command.current_dir(home);
         Ok(command)
+    }
+
+    /// An empty home.
+    pub(crate) fn fresh_home(&self, name: &str) -> Result<PathBuf> {
+        let home = self.folder.join("homes").join(name);
+        if home.exists() {
+            fs::remove_dir_all(&home)?;
+        }
+        fs::create_dir_all(&home)?;
+        Ok(home.canonicalize()?)
     }
 }

@@ -32,12 +32,17 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a program and returns what it printed on standard output.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
+    Ok(read_both(command)?.0)
+}
+
+/// Runs a program and returns what it printed, on standard output and on standard error.
+pub(crate) fn read_both(command: &mut Command) -> Result<(String, String)> {
     let shown = show(command);
     eprintln!("$ {shown}");
     let output = command.output().with_context(|| format!("`{shown}` did not start"))?;
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     ensure!(output.status.success(), "`{shown}` failed: {}\n{out}\n{err}", output.status);
-    Ok(out)
+    Ok((out, err))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -15,20 +15,33 @@ const ARROWS: [(&str, &[&str]); 13] = [
         "kenning",
         &[
             "kenning-catalog",
+            "kenning-compose",
             "kenning-embed",
+            "kenning-gaps",
             "kenning-knowledge",
             "kenning-mcp",
             "kenning-registry",
             "kenning-store",
             "kenning-web",
+            "kenning-wrap",
         ],
     ),
-    ("kenning-mcp", &["kenning-catalog", "kenning-knowledge", "kenning-registry"]),
+    (
+        "kenning-mcp",
+        &[
+            "kenning-catalog",
+            "kenning-compose",
+            "kenning-gaps",
+            "kenning-knowledge",
+            "kenning-registry",
+        ],
+    ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
-    ("kenning-web", &["kenning-registry"]),
+    ("kenning-web", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
+    ("kenning-compose", &[]),
     ("kenning-registry", &[]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
@@ -38,8 +51,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 4] =
-    ["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
+const ROOMS: [&str; 5] =
+    ["kenning-catalog", "kenning-compose", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
 const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]

@@ -22,7 +22,7 @@ pub enum Error {
     #[error(transparent)]
     Batch(#[from] BatchError),
     #[error("`{argument}` {problem}")]
-    InvalidArgument { argument: &'static str, problem: String },
+    InvalidArgument { argument: String, problem: String },
     /// What exactly failed is for the log: it may name hosts and tables.
     #[error("the store failed")]
     Port(#[from] PortError),
@@ -50,7 +50,7 @@ impl Code {
         }
     }
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::GapNotFound => "GAP_NOT_FOUND",
             Self::ProposalNotFound => "PROPOSAL_NOT_FOUND",
@@ -73,8 +73,8 @@ pub struct ErrorBody {
 }
 
 impl Error {
-    pub(crate) fn invalid(argument: &'static str, problem: impl Into<String>) -> Self {
-        Self::InvalidArgument { argument, problem: problem.into() }
+    pub(crate) fn invalid(argument: &str, problem: impl Into<String>) -> Self {
+        Self::InvalidArgument { argument: argument.to_owned(), problem: problem.into() }
     }
 
     pub(crate) fn no_gap(id: &str) -> Self {

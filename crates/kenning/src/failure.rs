@@ -11,6 +11,8 @@ pub enum Exit {
     Failure,
     /// It was asked wrongly: flags, settings.
     Usage,
+    /// As a program ended that it ran.
+    Code(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -19,12 +21,13 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Failure => 1,
             Exit::Usage => 2,
+            Exit::Code(code) => code,
         })
     }
 }
 
 /// An error on its way to the user.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     pub message: String,
     pub hint: Option<String>,

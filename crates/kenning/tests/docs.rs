@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory;
 use kenning::cli::Cli;
 use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
+use kenning_catalog::clients::{self, Scope};
 use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
 use serde_json::Value;
@@ -31,12 +32,17 @@ fn the_tool_reference_is_current() {
 }
 
 #[test]
-fn the_readmes_table_is_current() {
-    let (start, end) = ("<!-- tools -->\n", "<!-- /tools -->");
+fn the_readmes_tables_are_current() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (before, rest) = readme.split_once(start).unwrap();
-    let (_, after) = rest.split_once(end).unwrap();
-    check("README.md", &format!("{before}{start}{}{end}{after}", table()));
+    let readme = with_section(&readme, "tools", &table());
+    check("README.md", &with_section(&readme, "clients", &clients_table()));
+}
+
+fn with_section(text: &str, name: &str, section: &str) -> String {
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let (before, rest) = text.split_once(&start).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    format!("{before}{start}{section}{end}{after}")
 }
 
 fn check(path: &str, expected: &str) {
@@ -106,6 +112,30 @@ fn table() -> String {
     }
     let cost = inventory.token_cost();
     out + &format!("\nThe whole list costs a model {cost} tokens (`o200k_base`) to read.\n")
+}
+
+fn clients_table() -> String {
+    let mut out = String::from("| client | | yours | the project's |\n|---|---|---|---|\n");
+    for client in clients::all() {
+        let files = |scope| {
+            let place = client.place(scope).map(|place| &place.files)?;
+            place.any.iter().chain(&place.linux).next().map(|path| format!("`{}`", usual(path)))
+        };
+        let user = files(Scope::User).unwrap();
+        let project = files(Scope::Project).unwrap_or_default();
+        let (id, name) = (&client.id, &client.name);
+        out += &format!("| {name} | `kenning install {id}` | {user} | {project} |\n");
+    }
+    out
+}
+
+/// A path with no variable set.
+fn usual(path: &str) -> String {
+    let path = path.replace("$name", "kenning");
+    match path.strip_prefix("${").and_then(|rest| rest.split_once('}')) {
+        Some((inner, rest)) => format!("{}{rest}", inner.split_once(":-").unwrap().1),
+        None => path,
+    }
 }
 
 fn tools() -> String {

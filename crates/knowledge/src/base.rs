@@ -154,7 +154,7 @@ impl Base {
         path.strip_prefix(&self.root).ok().filter(|relative| !relative.as_os_str().is_empty())
     }
 
-    fn includes(&self, relative: &Path) -> bool {
+    pub(crate) fn includes(&self, relative: &Path) -> bool {
         self.files.is_match(relative) && !self.excluded.is_match(relative)
     }
 }

@@ -4,11 +4,12 @@
 //! ([`base`]); the [`Library`] keeps all bases in step with their files ([`library`]) and hands
 //! out [`Snapshot`]s, on which every question is answered: [`retrieve`], [`list`], [`search`],
 //! [`discover`], [`dependencies`]. Vectors fill in behind ([`semantic`]). What answers drew on is
-//! counted ([`usage`]).
+//! counted ([`usage`]); files are only ever added ([`add`]).
 //!
 //! Requests and answers are the product's contract: the same types stand behind the MCP tools,
 //! the command line and anything else that asks.
 
+pub mod add;
 pub mod base;
 mod blocks;
 mod budget;

@@ -158,6 +158,21 @@ pub struct Indexer {
     embedder: Arc<Embedder>,
     /// All vectors of nodes that exist, by text.
     known: HashMap<TextKey, Arc<Embedded>>,
+    tell: Option<Tell>,
+}
+
+/// Is told of nodes whose text was never seen before. Where nothing was ever seen everything is
+/// new, which is no news.
+pub type Tell = Box<dyn Fn(Vec<NewNode>) + Send>;
+
+/// A node whose text was never seen before, here or in another file.
+#[derive(Debug, Clone)]
+pub struct NewNode {
+    pub id: String,
+    pub title: String,
+    pub text: String,
+    /// One for each stretch of it.
+    pub vectors: Vec<Vec<f32>>,
 }
 
 /// What one pass of the indexer did.
@@ -175,7 +190,7 @@ impl Indexer {
         cache: Arc<dyn VectorCache>,
         embedder: Arc<Embedder>,
     ) -> Self {
-        Self { library, cache, embedder, known: HashMap::new() }
+        Self { library, cache, embedder, known: HashMap::new(), tell: None }
     }
 
     pub fn model(&self) -> &str {
@@ -189,6 +204,7 @@ impl Indexer {
         let wanted: Vec<(TextKey, NodeRef<'_>)> =
             snapshot.nodes().map(|node| (text_key(node), node)).collect();
         let mut pass = Pass { loaded: self.load(&wanted), computed: 0 };
+        let is_first = self.known.is_empty();
         self.publish(&snapshot, &wanted);
         let mut missing: Vec<(TextKey, NodeRef<'_>)> = Vec::new();
         let mut listed = HashSet::new();
@@ -210,7 +226,21 @@ impl Indexer {
         let current: HashSet<TextKey> = wanted.iter().map(|(key, _)| *key).collect();
         self.known.retain(|key, _| current.contains(key));
         self.publish(&snapshot, &wanted);
+        if let Some(tell) = self.tell.as_ref().filter(|_| !is_first && !missing.is_empty()) {
+            tell(missing.iter().filter_map(|(key, node)| self.new_node(key, *node)).collect());
+        }
         Ok(pass)
+    }
+
+    fn new_node(&self, key: &TextKey, node: NodeRef<'_>) -> Option<NewNode> {
+        let embedded = self.known.get(key)?;
+        let length = embedded.vectors.len() / embedded.windows.len().max(1);
+        Some(NewNode {
+            id: node.id().to_owned(),
+            title: trail(node),
+            text: plain(&node.body()),
+            vectors: embedded.vectors.chunks(length.max(1)).map(<[f32]>::to_vec).collect(),
+        })
     }
 
     /// Only what is remembered; nothing is computed.
@@ -295,11 +325,12 @@ impl IndexerThread {
         library: Arc<Library>,
         cache: Arc<dyn VectorCache>,
         model: LoadingModel,
+        tell: Option<Tell>,
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let handle = Self { library: library.clone(), stop: stop.clone() };
         std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
-            if let Err(error) = follow(&library, cache, model, &stop) {
+            if let Err(error) = follow(&library, cache, model, tell, &stop) {
                 tracing::error!(%error, "only keyword search is available");
             }
         })?;
@@ -318,9 +349,11 @@ fn follow(
     library: &Arc<Library>,
     cache: Arc<dyn VectorCache>,
     model: LoadingModel,
+    tell: Option<Tell>,
     stop: &AtomicBool,
 ) -> Result<(), IndexError> {
     let mut indexer = Indexer::new(library.clone(), cache, model.wait()?);
+    indexer.tell = tell;
     let mut seen = None;
     while !stop.load(Ordering::Relaxed) {
         seen = Some(library.wait_for_change(seen));

@@ -27,13 +27,8 @@ fn house() -> House {
         boost_recent_update_factor: 1.1,
         boosts: BTreeMap::new(),
     };
-    let rooms = Rooms {
-        library: Arc::new(Library::open(vec![base], &|_, _| {}).unwrap()),
-        discovery: Arc::new(discovery),
-        catalog: Arc::new(Catalog::bundled()),
-        registry: None,
-        misses: None,
-    };
+    let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
+    let rooms = Rooms::new(library, discovery, Catalog::bundled());
     House::new(Inventory::full(), rooms)
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kenning_gaps::{Batch, Identity, Redactor};
+use kenning_gaps::{Batch, Identity, Redactor, contract};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::prompt::{Argument, Prompt, Render};
@@ -39,7 +39,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let base = Base::new("fixture", root.as_ref(), &["**/*.md".to_owned()], &[])?;
     let library = Arc::new(Library::open(vec![base], &|_, _| {})?);
     let transport = if mode == "stdio" { Transport::Stdio } else { Transport::StatelessHttp };
-    let server = server(library, transport);
+    let mut inventory = inventory();
+    if mode == "heard" {
+        // The layer's own is to be seen, not the product's.
+        inventory.tools.retain(|tool| tool.name != contract::TOOL_NAME);
+    }
+    let rooms = Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled());
+    let server = Server::new(inventory, rooms, transport);
     let stop = CancellationToken::new();
     if mode == "stdio" {
         return Ok(stdio::serve(server, stop).await?);
@@ -57,8 +63,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recorder = Recorder::start("fixture", Identity::default(), Redactor::default(), sink);
     let layer = recorder.clone();
     let router = if mode == "heard" {
-        let server = move || Heard::new(server.for_client(), layer.clone());
-        http::router_for(server, reach, stop.clone())
+        let around = move |server| Heard::new(server, layer.clone());
+        http::router_around(server, around, reach, stop.clone())
     } else {
         http::router(server, reach, stop.clone())
     };
@@ -82,19 +88,12 @@ impl Sink for Counter {
     }
 }
 
-fn server(library: Arc<Library>, transport: Transport) -> Server {
+fn inventory() -> Inventory {
     let mut inventory = Inventory::full();
     inventory.tools.splice(0..0, tools());
     inventory.resources.insert(0, Arc::new(TestResources));
     inventory.prompts.splice(0..0, prompts());
-    let rooms = Rooms {
-        library,
-        discovery: Arc::new(discovery()),
-        catalog: Arc::new(kenning_catalog::Catalog::bundled()),
-        registry: None,
-        misses: None,
-    };
-    Server::new(inventory, rooms, transport)
+    inventory
 }
 
 fn discovery() -> Discovery {

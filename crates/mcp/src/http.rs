@@ -25,12 +25,13 @@ pub enum Reach {
 
 /// Routes that answer clients until `stop` is cancelled.
 pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
-    router_for(move || server.for_client(), reach, stop)
+    router_around(server, |server| server, reach, stop)
 }
 
-/// The same for a server that has something around it, made anew for every client.
-pub fn router_for<S: ServerHandler>(
-    server: impl Fn() -> S + Send + Sync + 'static,
+/// The same with something around the server that each client gets.
+pub fn router_around<S: ServerHandler>(
+    server: Server,
+    around: impl Fn(Server) -> S + Send + Sync + 'static,
     reach: Reach,
     stop: CancellationToken,
 ) -> Router {
@@ -49,7 +50,7 @@ pub fn router_for<S: ServerHandler>(
         Reach::Guarded => config.disable_allowed_hosts(),
     };
     let service = StreamableHttpService::new(
-        move || Ok(server()),
+        move || Ok(around(server.for_client())),
         Arc::new(NeverSessionManager::default()),
         config,
     );

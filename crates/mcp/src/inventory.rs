@@ -8,6 +8,8 @@ use kenning_knowledge::count_tokens;
 
 use crate::capabilities::{self, Capabilities};
 use crate::catalog;
+use crate::compose;
+use crate::gaps;
 use crate::gate;
 use crate::generator::Generators;
 use crate::house;
@@ -24,16 +26,33 @@ pub enum Toolset {
     Knowledge,
     Catalog,
     Registry,
+    Gaps,
+    GapsWrite,
+    Compose,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 3] = [Self::Knowledge, Self::Catalog, Self::Registry];
+    pub const ALL: [Self; 6] = [
+        Self::Knowledge,
+        Self::Catalog,
+        Self::Registry,
+        Self::Gaps,
+        Self::GapsWrite,
+        Self::Compose,
+    ];
+
+    /// Those that are on unless somebody says otherwise. Tools of the others are many, and most
+    /// sessions need none of them.
+    pub const DEFAULT: [Self; 4] = [Self::Knowledge, Self::Catalog, Self::Registry, Self::Gaps];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Knowledge => "knowledge",
             Self::Catalog => "catalog",
             Self::Registry => "registry",
+            Self::Gaps => "gaps",
+            Self::GapsWrite => "gaps-write",
+            Self::Compose => "compose",
         }
     }
 
@@ -52,15 +71,26 @@ impl Toolset {
             Self::Registry => {
                 "`list_all_capabilities` finds the one of this team's agents that has a skill."
             }
+            Self::Gaps => "What no tool can do, ask for by `mcpeye_request_capability`.",
+            Self::GapsWrite => "",
+            Self::Compose => {
+                "`list_artifacts` shows the files, such as AGENTS.md, that can be made from what is \
+                 known, `preview_generation` what they would say."
+            }
         }
     }
 
-    /// A list such as `knowledge` or `all`.
+    /// A list such as `knowledge`, `default,gaps-write` or `all`.
     pub fn parse_list(list: &[String]) -> Result<Vec<Self>, UnknownToolset> {
-        if list.iter().any(|name| name == "all") {
-            return Ok(Self::ALL.to_vec());
+        let mut chosen = Vec::new();
+        for name in list {
+            match name.trim() {
+                "all" => chosen.extend(Self::ALL),
+                "default" => chosen.extend(Self::DEFAULT),
+                name => chosen.push(name.parse()?),
+            }
         }
-        list.iter().map(|name| name.parse()).collect()
+        Ok(chosen)
     }
 }
 
@@ -71,7 +101,7 @@ impl fmt::Display for Toolset {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("there is no toolset `{0}`; there is {known}, and `all`", known = Toolset::ALL.map(|t| format!("`{t}`")).join(", "))]
+#[error("there is no toolset `{0}`; there is {known}, `default` and `all`", known = Toolset::ALL.map(|t| format!("`{t}`")).join(", "))]
 pub struct UnknownToolset(String);
 
 impl FromStr for Toolset {
@@ -97,20 +127,32 @@ impl Inventory {
     /// All there is.
     pub fn full() -> Self {
         Self {
-            tools: [knowledge::tools(), catalog::tools(), registry::tools()].concat(),
+            tools: [
+                knowledge::tools(),
+                catalog::tools(),
+                registry::tools(),
+                gaps::tools(),
+                compose::tools(),
+            ]
+            .concat(),
             resources: vec![
                 Arc::new(knowledge::KnowledgeResources),
                 Arc::new(registry::RegistryResources),
+                Arc::new(compose::ConfigResources),
+                Arc::new(compose::SchemaResources),
+                Arc::new(compose::ContentResources),
+                Arc::new(compose::GeneratorResources),
                 Arc::new(Capabilities),
             ],
             prompts: knowledge::prompts(),
-            generators: None,
+            generators: Some(Arc::new(compose::ComposeGenerators)),
             limits: [
                 gate::limits(),
                 house::limits(),
                 knowledge::limits(),
                 catalog::limits(),
                 registry::limits(),
+                compose::limits(),
             ]
             .concat(),
         }
@@ -146,7 +188,8 @@ impl Inventory {
     /// What a model is told when it connects.
     pub fn instructions(&self) -> String {
         let on = Toolset::ALL.into_iter().filter(|toolset| self.has(*toolset));
-        let mut guides: Vec<&str> = on.map(Toolset::guide).collect();
+        let mut guides: Vec<&str> =
+            on.map(Toolset::guide).filter(|guide| !guide.is_empty()).collect();
         if self.family(capabilities::SERVER_URI).is_some() {
             guides.push(capabilities::GUIDE);
         }

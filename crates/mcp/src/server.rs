@@ -7,7 +7,7 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
     DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     Reference, ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
@@ -15,13 +15,14 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 
+use crate::gaps::Called;
 use crate::house::House;
 use crate::inventory::Inventory;
 use crate::prompt::Prompt;
 use crate::resource::ResourceFamily;
 use crate::rooms::Rooms;
 use crate::session::{ChangeFeed, Subscriptions};
-use crate::tool::{Invocation, Tool, ToolError, UNAVAILABLE};
+use crate::tool::{Invocation, Outcome, Tool, ToolError, UNAVAILABLE};
 
 pub(crate) const NAME: &str = "kenning";
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -104,6 +105,29 @@ impl Server {
         }
     }
 
+    async fn run(
+        &self,
+        tool: &Tool,
+        arguments: JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> Outcome {
+        self.report_progress(&context).await;
+        let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
+        let began = Instant::now();
+        match self.house.gate.run((tool.run)(call)).await {
+            Ok(outcome) => {
+                if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
+                    self.house.meter.record(tool.name, began.elapsed());
+                }
+                outcome
+            }
+            Err(refused) => {
+                let (error, message) = (UNAVAILABLE.code, refused.to_string());
+                Ok(ToolError { error, message, ..ToolError::default() }.into_result())
+            }
+        }
+    }
+
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {
         self.inventory().prompt(name).ok_or_else(|| {
             let known: Vec<&str> = self.inventory().prompts.iter().map(|p| p.name).collect();
@@ -172,30 +196,19 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.inventory().tool(&request.name) else {
-            let message = format!("there is no tool `{}`", request.name);
-            return Err(ErrorData::invalid_params(message, None));
-        };
-        self.report_progress(&context).await;
-        let call = Invocation {
-            rooms: self.house.rooms.clone(),
-            arguments: request.arguments.unwrap_or_default(),
-            context,
-        };
+        let mut arguments = request.arguments.unwrap_or_default();
+        let called = Called::begin(&request.name, &mut arguments, &context);
         let began = Instant::now();
-        match self.house.gate.run((tool.run)(call)).await {
-            Ok(outcome) => {
-                if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
-                    self.house.meter.record(tool.name, began.elapsed());
-                }
-                outcome.map(CallToolResponse::from)
-            }
-            Err(refused) => {
-                let (error, message) = (UNAVAILABLE.code, refused.to_string());
-                let error = ToolError { error, message, ..ToolError::default() };
-                Ok(error.into_result().into())
-            }
+        let outcome = if let Some(tool) = self.inventory().tool(&request.name) {
+            self.run(tool, arguments, context).await
+        } else {
+            let message = format!("there is no tool `{}`", request.name);
+            Err(ErrorData::invalid_params(message, None))
+        };
+        if let Some(ear) = &self.house.rooms.ear {
+            ear.heard(called.end(began.elapsed(), &outcome));
         }
+        outcome.map(CallToolResponse::from)
     }
 
     async fn list_resources(

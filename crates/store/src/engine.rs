@@ -20,7 +20,7 @@ use crate::{FILE, LOCK_FILE, StoreError};
 /// How long to wait for another process that is writing.
 const BUSY: Duration = Duration::from_secs(30);
 /// How long to wait for a server that does not answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Of one process to a server, one of which may listen.
 const MAX_CONNECTIONS: u32 = 16;

@@ -5,7 +5,7 @@
 //! ([`usage`]), agents and their capabilities ([`registry`]), calls and what was missing in them
 //! ([`gaps`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
 //! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
-//! registry from one store to another.
+//! registry from one store to another, [`look`] leaves everything as it is.
 //!
 //! It has an async runtime of its own, so that the rooms need none.
 
@@ -13,6 +13,7 @@ mod embeddings;
 mod engine;
 mod gaps;
 mod location;
+mod look;
 mod misses;
 mod registry;
 mod tokens;
@@ -29,6 +30,7 @@ use engine::Pool;
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
+pub use look::{Look, Schema};
 pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
@@ -69,17 +71,25 @@ impl Store {
 
     /// Opens the store at `location`, and makes what tables are missing.
     pub fn connect(location: &Location) -> Result<Self, StoreError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        let runtime = Self::start_runtime()?;
+        let pool = runtime.block_on(Pool::open(location))?;
+        let place = Self::place_of(location);
+        Ok(Self { pool, runtime: Some(runtime), place, used: Arc::default() })
+    }
+
+    fn start_runtime() -> std::io::Result<Runtime> {
+        tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store")
             .enable_all()
-            .build()?;
-        let pool = runtime.block_on(Pool::open(location))?;
-        let place = match location {
+            .build()
+    }
+
+    fn place_of(location: &Location) -> String {
+        match location {
             Location::Folder(folder) => folder.join(FILE).display().to_string(),
             Location::Postgres(_) => location.to_string(),
-        };
-        Ok(Self { pool, runtime: Some(runtime), place, used: Arc::default() })
+        }
     }
 
     /// Where it is, without a password.

@@ -18,7 +18,20 @@ use crate::token::Scope;
 /// Knows the tokens there are.
 pub trait Keys: Send + Sync {
     /// What the bearer of this token may do, if it is one of ours.
-    fn scope(&self, token: &str) -> Result<Option<Scope>, KeysError>;
+    fn grant(&self, token: &str) -> Result<Option<Grant>, KeysError>;
+
+    /// Whether there is a token for this project alone.
+    fn has_secret(&self, project: &str) -> Result<bool, KeysError>;
+}
+
+/// What one who was let in may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    pub scope: Scope,
+    /// The only project that events may be sent for, if there is but one.
+    pub project: Option<String>,
+    /// Whether a token was shown; on this machine it need not be.
+    pub by_token: bool,
 }
 
 /// The tokens there are cannot be looked up.
@@ -29,8 +42,9 @@ pub struct KeysError(pub Box<dyn std::error::Error + Send + Sync>);
 /// How one gets in.
 #[derive(Clone)]
 pub enum Doors {
-    /// From this machine, without a token; `port` is the server's own.
-    Loopback { port: u16 },
+    /// From this machine, without a token; `port` is the server's own. A token that is shown must
+    /// be a good one.
+    Loopback { port: u16, keys: Option<Arc<dyn Keys>> },
     /// From anywhere, with a token.
     Token(Arc<dyn Keys>),
 }
@@ -38,7 +52,7 @@ pub enum Doors {
 /// Paths that tell nothing and change nothing.
 const OPEN: [&str; 1] = ["/healthz"];
 
-/// Lets a request pass, with the [`Scope`] it has, or refuses it.
+/// Lets a request pass, with the [`Grant`] it has, or refuses it.
 pub(crate) async fn guard(
     State(doors): State<Doors>,
     mut request: Request,
@@ -48,12 +62,12 @@ pub(crate) async fn guard(
         return next.run(request).await;
     }
     let admitted = match doors {
-        Doors::Loopback { port } => from_here(request.headers(), port).map(|()| Scope::Write),
+        Doors::Loopback { port, keys } => from_this_machine(request.headers(), port, keys).await,
         Doors::Token(keys) => with_token(request.headers(), keys).await,
     };
     match admitted {
-        Ok(scope) => {
-            request.extensions_mut().insert(scope);
+        Ok(grant) => {
+            request.extensions_mut().insert(grant);
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
@@ -61,6 +75,18 @@ pub(crate) async fn guard(
 }
 
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+async fn from_this_machine(
+    headers: &HeaderMap,
+    port: u16,
+    keys: Option<Arc<dyn Keys>>,
+) -> Result<Grant, Problem> {
+    from_here(headers, port)?;
+    match (token(headers), keys) {
+        (Some(_), Some(keys)) => with_token(headers, keys).await,
+        _ => Ok(Grant { scope: Scope::Write, project: None, by_token: false }),
+    }
+}
 
 fn from_here(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     let refused = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, detail));
@@ -75,18 +101,18 @@ fn from_here(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     refused("the Origin header names another site")
 }
 
-async fn with_token(headers: &HeaderMap, keys: Arc<dyn Keys>) -> Result<Scope, Problem> {
+async fn with_token(headers: &HeaderMap, keys: Arc<dyn Keys>) -> Result<Grant, Problem> {
     if !same_site(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "the Origin header names another site"));
     }
     let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
-    let Some(token) = bearer(headers).map(str::to_owned) else {
+    let Some(token) = token(headers).map(str::to_owned) else {
         return Err(unauthorized("a token is needed: `Authorization: Bearer kng_…`"));
     };
-    let found = tokio::task::spawn_blocking(move || keys.scope(&token)).await;
+    let found = tokio::task::spawn_blocking(move || keys.grant(&token)).await;
     let found = found.map_err(|error| KeysError(Box::new(error))).flatten();
     match found {
-        Ok(Some(scope)) => Ok(scope),
+        Ok(Some(grant)) => Ok(grant),
         Ok(None) => Err(unauthorized("this token is not known, or was revoked")),
         Err(error) => {
             tracing::error!(%error, "nobody can come in");
@@ -108,6 +134,11 @@ fn same_site(headers: &HeaderMap) -> bool {
 
 fn host(headers: &HeaderMap) -> Option<Authority> {
     headers.get(header::HOST)?.to_str().ok()?.parse().ok()
+}
+
+/// As everybody sends it, or as mcpeye's clients do.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    bearer(headers).or_else(|| headers.get("x-mcpeye-secret")?.to_str().ok())
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

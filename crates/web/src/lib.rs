@@ -5,15 +5,16 @@
 //! that there are. [`guard`] lets in who may come in, by [`token`] where that is not only this
 //! machine; what is not in a contract is refused as a [`problem`].
 //!
-//! This crate translates. What the answers say is decided in the rooms.
+//! [`ingest`] takes in what was heard elsewhere. This crate translates. What the answers say is decided in the rooms.
 
 mod api;
 mod document;
 mod guard;
+mod ingest;
 mod operation;
 mod problem;
 mod site;
 pub mod token;
 
-pub use guard::{Doors, Keys, KeysError};
+pub use guard::{Doors, Grant, Keys, KeysError};
 pub use site::{Mount, Rooms, Site};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, Path, Request};
@@ -12,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::serve::ListenerExt;
 use axum::{Extension, Router};
+use kenning_gaps::Gaps;
+use kenning_knowledge::Library;
 use kenning_registry::{Registry, Revision};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -20,11 +22,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::{Doors, guard};
+use crate::guard::{Doors, Grant, guard};
 use crate::operation::{Call, Given, Operation, Refusal};
 use crate::problem::Problem;
 use crate::token::Scope;
-use crate::{api, document};
+use crate::{api, document, ingest};
 
 /// The largest body that is read, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
@@ -36,8 +38,17 @@ const AT_ONCE: usize = 256;
 /// What operations draw on.
 #[derive(Clone, Debug)]
 pub struct Rooms {
+    pub library: Arc<Library>,
     /// `None` without a place to remember it.
     pub registry: Option<Registry>,
+    /// The same.
+    pub gaps: Option<Gaps>,
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Somebody else's routes, once for those who may write and once for those who may only read.
@@ -73,9 +84,16 @@ impl Site {
     }
 
     fn router(self) -> Router {
+        let gaps = self.rooms.gaps.clone();
         let desk = Arc::new(Desk { rooms: self.rooms, seats: Semaphore::new(AT_ONCE) });
         let operations: Vec<Arc<Operation>> = api::operations().into_iter().map(Arc::new).collect();
-        let mut router = document::routes(&operations).route("/healthz", get(healthz));
+        let keys = match &self.doors {
+            Doors::Loopback { keys, .. } => keys.clone(),
+            Doors::Token(keys) => Some(keys.clone()),
+        };
+        let mut router = document::routes(&operations)
+            .merge(ingest::routes(gaps, keys))
+            .route("/healthz", get(healthz));
         for operation in operations {
             router = router.route(operation.path, route(operation, desk.clone()));
         }
@@ -98,11 +116,11 @@ async fn healthz() -> &'static str {
 /// Hands a request to the routes for those who may write, or for those who may only read.
 fn by_scope(mount: Mount) -> Router {
     let Mount { write, read, .. } = mount;
-    Router::new().fallback(move |Extension(scope): Extension<Scope>, request: Request| async move {
-        let router = match scope {
+    Router::new().fallback(move |Extension(grant): Extension<Grant>, request: Request| async move {
+        let router = match grant.scope {
             Scope::Write => write,
             Scope::Read => read,
-            Scope::Ingest => return not_allowed(scope).into_response(),
+            Scope::Ingest => return not_allowed(grant.scope).into_response(),
         };
         match router.oneshot(request).await {
             Ok(response) => response,
@@ -156,7 +174,7 @@ async fn answer(
     request: Request,
 ) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
-    let scope = parts.extensions.get::<Scope>().copied();
+    let scope = parts.extensions.get::<Grant>().map(|grant| grant.scope);
     if let Some(scope) = scope.filter(|scope| !scope.allows(operation.scope())) {
         return Err(not_allowed(scope).into());
     }

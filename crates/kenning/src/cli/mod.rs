@@ -1,8 +1,11 @@
 //! The command line: what can be typed. What it does is in [`crate::commands`].
 
 mod catalog;
+mod compose;
+mod gaps;
 mod knowledge;
 mod registry;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -10,8 +13,11 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use catalog::*;
+pub use compose::*;
+pub use gaps::*;
 pub use knowledge::*;
 pub use registry::*;
+pub use setup::*;
 
 /// What coding agents can do, what is known, and what is missing.
 ///
@@ -55,6 +61,14 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Find the Markdown of this folder, and write a kenning.toml for it if there is none
+    Init,
+    /// Give the server to an MCP client, or list the clients
+    Install(Install),
+    /// Take the server from an MCP client again
+    Uninstall(Uninstall),
+    /// Look for what is wrong, and change nothing
+    Doctor,
     /// Run the MCP server, on standard input and output unless --http is given
     Serve(Serve),
     /// Read all knowledge bases and report what their authors may want to mend
@@ -88,6 +102,19 @@ pub enum Command {
     /// Look after the skills that the team's agents have
     #[command(subcommand)]
     Skills(Skills),
+    /// Hear what agents could not do with an MCP server: `wrap -- PROGRAM`, `wrap --url URL`
+    Wrap(Wrap),
+    /// Keeps a wrapped server from outliving its wrapper
+    #[command(hide = true)]
+    WrapGuard,
+    /// List what agents asked for and could not get
+    Gaps(Gaps),
+    /// Decide on knowledge that agents propose
+    Proposals(Proposals),
+    /// Show which knowledge is used, and which never is
+    Usage(Usage),
+    /// Make files, such as AGENTS.md, from what is known
+    Compose(Compose),
     /// Look after the tokens that other machines need
     #[command(subcommand)]
     Token(Token),

@@ -29,6 +29,28 @@ pub(super) fn run(context: &Context, hook: &Hook) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// How far the hooks of this folder's repository are ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    NoRepository,
+    Absent,
+    Installed,
+    /// Somebody else's are in the way.
+    Foreign,
+}
+
+pub(super) fn state() -> State {
+    let Ok(folder) = hooks_folder() else { return State::NoRepository };
+    let paths = HOOKS.map(|name| folder.join(name));
+    if paths.iter().any(|path| is_foreign(path)) {
+        State::Foreign
+    } else if paths.iter().all(|path| path.exists()) {
+        State::Installed
+    } else {
+        State::Absent
+    }
+}
+
 /// Wherever git looks for hooks here.
 fn hooks_folder() -> Result<PathBuf, Failure> {
     let output = Command::new("git").args(["rev-parse", "--git-path", "hooks"]).output();

@@ -4,13 +4,18 @@ mod bases;
 mod cache;
 mod catalog;
 mod completions;
+mod compose;
 mod config;
 mod deps;
 mod discover;
+mod doctor;
 mod eval;
+mod gaps;
 mod get;
 mod hook;
 mod index;
+mod init;
+mod install;
 mod links;
 mod registry;
 mod search;
@@ -18,6 +23,7 @@ mod serve;
 mod status;
 mod store;
 mod token;
+mod wrap;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -39,15 +45,25 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
         return Ok(completions::run(shell));
     }
+    if let Command::WrapGuard = cli.command {
+        return wrap::keep_guard();
+    }
     let mut sources = sources(&cli.global)?;
     if let Command::Serve(serve) = &cli.command {
         sources.flags.extend(serve::flags(serve)?);
     }
-    let (settings, layers) = Settings::load(sources)?;
     let form = if cli.global.json { Form::Json } else { Form::Text };
-    let context = Context { settings, layers, printer: Printer { form, quiet: cli.global.quiet } };
+    let printer = Printer { form, quiet: cli.global.quiet };
+    if let Command::Doctor = cli.command {
+        return doctor::run(sources, printer);
+    }
+    let (settings, layers) = Settings::load(sources)?;
+    let context = Context { settings, layers, printer };
     log_to_stderr(context.settings.server.log_level);
     match cli.command {
+        Command::Init => init::run(&context),
+        Command::Install(install) => install::run(&context, &cli.global, &install),
+        Command::Uninstall(uninstall) => install::uninstall(&context, &uninstall),
         Command::Serve(serve) => serve::run(&context, &serve),
         Command::Index(index) => index::run(&context, &index),
         Command::Discover(discover) => discover::run(&context, discover),
@@ -60,6 +76,12 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
         Command::Agents(agents) => registry::agents(&context, agents),
         Command::Skills(skills) => registry::skills(&context, skills),
+        Command::Wrap(words) => wrap::run(&context, words),
+        Command::WrapGuard => wrap::keep_guard(),
+        Command::Gaps(words) => gaps::gaps(&context, words),
+        Command::Proposals(words) => gaps::proposals(&context, words),
+        Command::Usage(words) => gaps::usage(&context, words),
+        Command::Compose(words) => compose::run(&context, words),
         Command::Token(token) => token::run(&context, token),
         Command::Store(store) => store::run(&context, &store),
         Command::Cache(cache) => cache::run(&context, &cache),
@@ -70,6 +92,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Deps(deps) => deps::run(&context, deps),
         Command::Config(config) => config::run(&context, &config),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Doctor => doctor::run(self::sources(&cli.global)?, context.printer),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kenning_store::{Store, TokenRecord};
 use kenning_web::token::{Presented, Scope, mint};
-use kenning_web::{Keys, KeysError};
+use kenning_web::{Grant, Keys, KeysError};
 use serde_json::json;
 
 use super::Context;
@@ -73,10 +73,18 @@ fn list_text(tokens: &[TokenRecord]) -> String {
 pub(super) struct StoredKeys(pub(super) Arc<Store>);
 
 impl Keys for StoredKeys {
-    fn scope(&self, token: &str) -> Result<Option<Scope>, KeysError> {
+    fn grant(&self, token: &str) -> Result<Option<Grant>, KeysError> {
         let Some(presented) = Presented::read(token) else { return Ok(None) };
         let kept = self.0.token(presented.id).map_err(|error| KeysError(Box::new(error)))?;
         let kept = kept.filter(|kept| presented.is(&kept.hash));
-        Ok(kept.and_then(|kept| kept.scope.parse().ok()))
+        Ok(kept.and_then(|kept| {
+            let scope = kept.scope.parse().ok()?;
+            Some(Grant { scope, project: kept.project, by_token: true })
+        }))
+    }
+
+    fn has_secret(&self, project: &str) -> Result<bool, KeysError> {
+        let tokens = self.0.tokens().map_err(|error| KeysError(Box::new(error)))?;
+        Ok(tokens.iter().any(|token| token.project.as_deref() == Some(project)))
     }
 }

@@ -61,6 +61,7 @@ pub struct Layers {
     leaves: BTreeMap<String, (Value, Origin)>,
     working_directory: PathBuf,
     project_directory: Option<PathBuf>,
+    project_file: Option<PathBuf>,
 }
 
 impl Layers {
@@ -70,6 +71,7 @@ impl Layers {
             leaves: BTreeMap::new(),
             working_directory: sources.working_directory.clone(),
             project_directory: None,
+            project_file: None,
         };
         layers.lay(defaults, &Origin::Default);
         let known: Vec<String> = layers.leaves.keys().cloned().collect();
@@ -80,6 +82,7 @@ impl Layers {
         if let Some(path) = found {
             layers.lay_file(&path, Origin::ProjectFile, &known)?;
             layers.project_directory = path.parent().map(Path::to_path_buf);
+            layers.project_file = Some(path);
         }
         for (name, text) in sources.variables {
             layers.lay_variable(&name, &text, &known)?;
@@ -167,6 +170,16 @@ impl Layers {
 
     pub fn origin(&self, key: &str) -> Option<&Origin> {
         self.leaves.get(key).map(|(_, origin)| origin)
+    }
+
+    /// The folder of the project: that of its settings, or the one at hand.
+    pub fn project_folder(&self) -> &Path {
+        self.project_directory.as_deref().unwrap_or(&self.working_directory)
+    }
+
+    /// The project's file that is in force.
+    pub fn project_file(&self) -> Option<&Path> {
+        self.project_file.as_deref()
     }
 
     /// Every setting with its value and origin, by key.

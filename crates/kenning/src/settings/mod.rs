@@ -7,6 +7,7 @@ mod layers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kenning_knowledge::Base;
 use kenning_knowledge::discover::Discovery;
@@ -26,6 +27,7 @@ pub struct Settings {
     pub discovery: Discovery,
     pub catalog: CatalogSettings,
     pub store: StoreSettings,
+    pub gaps: GapsSettings,
     pub server: Server,
 }
 
@@ -79,6 +81,24 @@ impl std::fmt::Debug for StoreSettings {
     /// The address may hold a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoreSettings").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub struct GapsSettings {
+    pub capture: bool,
+    pub intent: bool,
+    keep: String,
+}
+
+impl GapsSettings {
+    /// How long calls are kept; forever if `None`.
+    pub fn keep(&self, layers: &Layers) -> Result<Option<Duration>, Failure> {
+        if self.keep.trim().is_empty() {
+            return Ok(None);
+        }
+        let age = crate::cli::age(self.keep.trim());
+        age.map(Some).map_err(|problem| layers.fault("gaps.keep", &problem))
     }
 }
 

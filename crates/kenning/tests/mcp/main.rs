@@ -7,5 +7,6 @@ mod capabilities;
 mod client;
 mod discovery;
 mod doors;
+mod gaps;
 mod protocol;
 mod replicas;

@@ -20,7 +20,7 @@ use crate::client::{Client, HttpServer, call, handbook, kenning, modern, stdio_c
 /// What every connection must be able to do.
 async fn check_everything(client: &Client) {
     let tools = client.list_all_tools().await.unwrap();
-    assert_eq!(tools.len(), 13);
+    assert_eq!(tools.len(), 14);
 
     let got = call(
         client,

@@ -8,6 +8,7 @@ use kenning_knowledge::document::MAX_NODES_PER_FILE;
 use kenning_knowledge::list::{ListRequest, ListResponse, MAX_LIST};
 use kenning_knowledge::retrieve::{MAX_IDS, MAX_TOKENS, RetrieveRequest, RetrieveResponse};
 use kenning_knowledge::search::{MAX_QUERY_CHARS, MAX_RESULTS, SearchRequest, SearchResponse};
+use kenning_knowledge::usage::Usage;
 use serde_json::json;
 
 use crate::inventory::Toolset;
@@ -58,6 +59,7 @@ fn discover_context() -> Tool {
         if found.total_available == 0 {
             rooms.note_miss("discover_context", &request.task_description);
         }
+        rooms.note_usage(&Usage::discovered(&found, Rooms::now()));
         Ok(found)
     }
     Tool {
@@ -90,7 +92,9 @@ fn discover_context() -> Tool {
 
 fn retrieve_knowledge() -> Tool {
     fn run(rooms: &Rooms, request: &RetrieveRequest) -> Result<RetrieveResponse, Error> {
-        rooms.library.snapshot().retrieve(request)
+        let read = rooms.library.snapshot().retrieve(request)?;
+        rooms.note_usage(&Usage::retrieved(&read, Rooms::now()));
+        Ok(read)
     }
     Tool {
         title: "Retrieve knowledge",
@@ -132,7 +136,12 @@ fn list_knowledge_bases() -> Tool {
 
 fn search_knowledge() -> Tool {
     fn run(rooms: &Rooms, request: &SearchRequest) -> Result<SearchResponse, Error> {
-        rooms.library.snapshot().search(request)
+        let found = rooms.library.snapshot().search(request)?;
+        if found.results.is_empty() {
+            rooms.note_miss("search_knowledge", &request.query);
+        }
+        rooms.note_usage(&Usage::searched(&found, Rooms::now()));
+        Ok(found)
     }
     Tool {
         title: "Search knowledge",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kenning_catalog::Catalog;
+use kenning_gaps::Gaps;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::tool::{Invocation, Outcome, Tool};
@@ -22,7 +23,10 @@ use rmcp::model::{
 use rmcp::service::{RoleClient, RunningService, ServiceError};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::DuplexStream;
 use tokio::sync::Semaphore;
+
+use crate::workspace;
 
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
@@ -66,15 +70,15 @@ impl Site {
         let bases = self.bases.iter().map(|(name, root)| Base::new(name, root, &all, &[]).unwrap());
         let library = Library::open(bases.collect(), &|_, _| {}).unwrap();
         let store = Store::open(&self.folder.path().join("store")).unwrap();
-        let registry = Registry::new(Arc::new(store));
+        let store = Arc::new(store);
+        let registry = Registry::new(store.clone());
         let agent = AddAgentRequest { name: "demo".to_owned(), id: Some(11) };
         registry.add_agent(&agent).unwrap();
         Rooms {
-            library: Arc::new(library),
-            discovery: Arc::new(discovery()),
-            catalog: Arc::new(Catalog::bundled()),
             registry: Some(registry),
-            misses: None,
+            gaps: Some(Gaps::new(store)),
+            compose: Some(workspace::open(self.folder.path())),
+            ..Rooms::new(Arc::new(library), discovery(), Catalog::bundled())
         }
     }
 
@@ -96,10 +100,15 @@ fn discovery() -> Discovery {
 
 /// A client of a server that lives in this process.
 pub(crate) async fn connect(inventory: Inventory, rooms: Rooms) -> Client {
+    ().serve(serve(inventory, rooms)).await.unwrap()
+}
+
+/// A server that lives in this process, and the line to it.
+pub(crate) fn serve(inventory: Inventory, rooms: Rooms) -> DuplexStream {
     let server = Server::new(inventory, rooms, Transport::Stdio);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await.unwrap() });
-    ().serve(ours).await.unwrap()
+    ours
 }
 
 pub(crate) async fn describe(client: &Client, kind: &str) -> Value {

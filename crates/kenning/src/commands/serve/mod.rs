@@ -1,22 +1,24 @@
 //! `serve`: the rooms are opened and wired to whoever asks.
 
-use std::net::SocketAddr;
+mod hearing;
+mod http;
+
 use std::sync::Arc;
 
+use kenning_gaps::Gaps;
 use kenning_knowledge::discover::MissLog;
 use kenning_knowledge::semantic::IndexerThread;
+use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
 use kenning_mcp::inventory::Access;
 use kenning_mcp::knowledge::file_uri;
-use kenning_mcp::{Changed, Inventory, Rooms, Server, Toolset, http, stdio};
+use kenning_mcp::{Changed, Inventory, Rooms, Server, Toolset, stdio};
 use kenning_store::{Store, Subscription};
-use kenning_web::{Doors, Keys, Mount, Site};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 
-use super::token::StoredKeys;
+use self::hearing::Hearing;
 use super::{Context, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -72,12 +74,18 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     let library = Arc::new(context.open_library()?);
     let store = context.open_store()?;
     let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
+    let gaps = store.clone().map(|store| gaps(store, library.clone()));
+    let hearing = Hearing::start(context, store.as_ref(), gaps.clone())?;
+    hearing.offers(&inventory);
+    let discovery = context.settings.discovery.clone();
     let rooms = Rooms {
-        library: library.clone(),
-        discovery: Arc::new(context.settings.discovery.clone()),
-        catalog: Arc::new(context.catalog()?),
         registry: registry.clone(),
+        compose: context.compose(&library, registry.as_ref(), gaps.as_ref()),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
+        usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
+        gaps: gaps.clone(),
+        ear: hearing.ear(),
+        ..Rooms::new(library.clone(), discovery, context.catalog()?)
     };
     let transport = context.settings.server.transport;
     let server = Server::new(
@@ -89,9 +97,9 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         },
     );
     let cache = Context::vector_cache(store.as_ref());
-    let _indexer = IndexerThread::start(library.clone(), cache, model)?;
+    let _indexer = IndexerThread::start(library.clone(), cache, model, hearing.new_nodes())?;
     let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();
-    let _registry_watch = store.as_ref().and_then(|store| watch_registry(store, &server));
+    let _registry_watch = store.as_ref().and_then(|store| watch_registry(store, &server, &hearing));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let stop = CancellationToken::new();
@@ -99,14 +107,19 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         match transport {
             Transport::Stdio => serve_stdio(context, &library, server, stop).await,
             Transport::Http => {
-                let open = open(context, store.as_ref()).await?;
-                announce(context, &library, &server, &open);
-                open.serve(server, kenning_web::Rooms { registry }, stop).await
+                let open = http::open(context, store.as_ref()).await?;
+                http::announce(context, &library, &server, &open);
+                let rooms = kenning_web::Rooms { library: library.clone(), registry, gaps };
+                open.serve(server, rooms, stop).await
             }
         }
     });
     // A thread may still wait for input that never comes.
     runtime.shutdown_background();
+    hearing.finish();
+    if let Some(Err(error)) = store.as_ref().map(|store| store.flush_usage()) {
+        tracing::warn!(%error, "what was used last is not counted");
+    }
     served.map(|()| Exit::Success)
 }
 
@@ -115,7 +128,14 @@ fn inventory(context: &Context) -> Result<Inventory, Failure> {
     let toolsets = Toolset::parse_list(&settings.toolsets)
         .map_err(|error| context.layers.fault("server.toolsets", &error.to_string()))?;
     let access = if settings.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    Ok(Inventory::full().select(&toolsets, access))
+    let inventory = Inventory::full().select(&toolsets, access);
+    let ask_why = toolsets.contains(&Toolset::Gaps) && context.settings.gaps.intent;
+    Ok(if ask_why { inventory.with_intent() } else { inventory })
+}
+
+/// What is missing, told apart by meaning as soon as the library has its model.
+fn gaps(store: Arc<Store>, library: Arc<Library>) -> Gaps {
+    Gaps::new(store).with_embedder(Arc::new(move |text: &str| library.embed(text)))
 }
 
 /// Files that cannot be watched are still served, as they were at the start.
@@ -146,86 +166,18 @@ async fn serve_stdio(
 }
 
 /// Tells clients of changes to the registry, whoever makes them.
-fn watch_registry(store: &Arc<Store>, server: &Server) -> Option<Subscription> {
+fn watch_registry(store: &Arc<Store>, server: &Server, hearing: &Hearing) -> Option<Subscription> {
     let feed = server.changes();
+    let new_skills = hearing.new_skills(store);
     let announce = move || {
         let families = vec![kenning_mcp::registry::SCHEME];
         feed.announce(Changed { list: true, families, ..Changed::default() });
+        new_skills();
     };
     store
         .on_registry_change(announce)
         .inspect_err(|error| tracing::warn!(%error, "changes to the registry are not told of"))
         .ok()
-}
-
-/// An address to serve on, and how one gets in.
-struct Open {
-    listener: TcpListener,
-    address: SocketAddr,
-    doors: Doors,
-}
-
-async fn open(context: &Context, store: Option<&Arc<Store>>) -> Result<Open, Failure> {
-    let (host, port) = (&context.settings.server.host, context.settings.server.port);
-    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), port))
-        .await
-        .map_err(|error| context.layers.fault("server.host", &error.to_string()))?
-        .collect();
-    let local = addresses.iter().all(|address| address.ip().is_loopback());
-    let keys = match (local && !context.settings.server.require_token, store) {
-        (true, _) => None,
-        (false, store) => Some(keys(store)?),
-    };
-    let listener = TcpListener::bind(addresses.as_slice()).await.map_err(|error| {
-        Failure::new(format!("{host}:{port} cannot be listened on: {error}"))
-            .hint("choose another port with --http 127.0.0.1:PORT; port 0 takes any free one")
-    })?;
-    let address = listener.local_addr()?;
-    let doors = keys.map_or(Doors::Loopback { port: address.port() }, Doors::Token);
-    Ok(Open { listener, address, doors })
-}
-
-/// Without a token nobody could come in.
-fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
-    let none = || {
-        Failure::usage("other machines need a token, and there is none")
-            .hint("make one with `kenning token create NAME --scope write`")
-    };
-    let store = store.ok_or_else(none)?.clone();
-    // The store's own runtime must not be waited for on an async thread.
-    let tokens = tokio::task::block_in_place(|| store.tokens())?;
-    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredKeys(store))) }
-}
-
-fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
-    let address = open.address;
-    context.printer.note(&summary(context, library, server));
-    context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
-    context.printer.note(&format!("API   http://{address}/api"));
-    if matches!(open.doors, Doors::Token(_)) {
-        context.printer.note("Every request needs a token; see `kenning token list`.");
-    }
-}
-
-impl Open {
-    async fn serve(
-        self,
-        server: Server,
-        rooms: kenning_web::Rooms,
-        stop: CancellationToken,
-    ) -> Result<(), Failure> {
-        let reach = match self.doors {
-            Doors::Loopback { port } => http::Reach::Loopback { port },
-            Doors::Token(_) => http::Reach::Guarded,
-        };
-        let mcp = Mount {
-            path: http::MCP_PATH,
-            read: http::router(server.reading(), reach, stop.clone()),
-            write: http::router(server, reach, stop.clone()),
-        };
-        let site = Site { rooms, mounts: vec![mcp], doors: self.doors };
-        Ok(site.serve(self.listener, stop).await?)
-    }
 }
 
 fn summary(context: &Context, library: &Library, server: &Server) -> String {

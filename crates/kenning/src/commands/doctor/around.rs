@@ -1,0 +1,111 @@
+//! What it is served to: clients, git, the network.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::path::Path;
+
+use kenning_catalog::clients::{self, Client, Scope};
+use serde_json::Value;
+
+use super::Check;
+use crate::commands::hook::{self, State};
+use crate::commands::install::config::{self, Unusable};
+use crate::commands::install::machine::{Machine, is_executable, on_path};
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+pub(super) fn checks() -> Vec<Check> {
+    let mut checks = match Machine::this() {
+        Ok(machine) => all_clients(&machine),
+        Err(failure) => vec![Check::fail("clients", failure)],
+    };
+    checks.push(git_hook());
+    checks
+}
+
+fn all_clients(machine: &Machine) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for client in clients::all() {
+        for scope in client.scopes() {
+            checks.extend(client_checks(machine, client, scope));
+        }
+    }
+    if checks.is_empty() {
+        let none = Check::warn("clients", "none has the server");
+        checks.push(none.next("`kenning install` lists those there are"));
+    }
+    checks
+}
+
+/// One for every entry that starts Kenning.
+fn client_checks(machine: &Machine, client: &Client, scope: Scope) -> Vec<Check> {
+    let Some(file) = machine.file(client, scope, "kenning") else { return Vec::new() };
+    let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
+    let name = format!("{} ({})", client.id, scope.name());
+    let servers = config::servers(client, text.strip_prefix('\u{feff}').unwrap_or(&text));
+    let servers = match servers {
+        Ok(servers) => servers,
+        Err(Unusable(problem)) => {
+            let check = Check::warn(name, format!("{}: {problem}", file.display()));
+            return vec![check.next(format!("mend it; {} may not read it either", client.name))];
+        }
+    };
+    let ours = servers.iter().filter(|(_, entry)| machine.is_ours(entry));
+    ours.map(|(_, entry)| entry_check(client, scope, &name, &file, entry)).collect()
+}
+
+fn entry_check(client: &Client, scope: Scope, name: &str, file: &Path, entry: &Value) -> Check {
+    let words = config::words(entry);
+    let command = words.first().map(String::as_str).unwrap_or_default();
+    let again = format!("`kenning install {} --scope {}`", client.id, scope.name());
+    let exists = match Path::new(command) {
+        path if path.is_absolute() => is_executable(path),
+        _ => on_path(command).is_some(),
+    };
+    if !exists {
+        let problem = format!("{} runs `{command}`, which is not there", file.display());
+        return Check::fail(name, Failure::new(problem)).next(again);
+    }
+    if let Some(gone) = gone(&words) {
+        let problem = format!("{} names `{gone}`, which is not there", file.display());
+        let next = format!("{again}, in the folder that is meant");
+        return Check::fail(name, Failure::new(problem)).next(next);
+    }
+    Check::ok(name, format!("{} runs {}", file.display(), words.join(" ")))
+}
+
+/// A path that was given with a flag and that leads nowhere.
+fn gone(words: &[String]) -> Option<&str> {
+    let flags = ["--root", "--config"];
+    let given = words.windows(2).filter(|pair| flags.contains(&pair[0].as_str()));
+    let mut paths = given.map(|pair| pair[1].split_once('=').map_or(pair[1].as_str(), |(_, p)| p));
+    paths.find(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
+}
+
+fn git_hook() -> Check {
+    match hook::state() {
+        State::NoRepository => Check::ok("git hook", "this folder is in no git repository"),
+        State::Installed => Check::ok("git hook", "brings vectors up to date after every commit"),
+        State::Absent => Check::ok("git hook", "not installed").next(
+            "`kenning hook install` brings vectors up to date after every commit, if you like",
+        ),
+        State::Foreign => Check::ok("git hook", "there are hooks of somebody else"),
+    }
+}
+
+/// Whether `serve --http` could listen.
+pub(super) fn port(settings: &Settings) -> Check {
+    let (host, port) = (settings.server.host.as_str(), settings.server.port);
+    let name = "http port";
+    match TcpListener::bind((host, port)) {
+        Ok(_) => Check::ok(name, format!("{host}:{port} is free")),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            Check::warn(name, format!("{host}:{port} is taken, perhaps by a server that runs"))
+                .next("`kenning serve --http 127.0.0.1:0` takes any free port")
+        }
+        Err(error) => {
+            let problem = format!("{host}:{port} cannot be listened on: {error}");
+            Check::fail(name, Failure::new(problem)).next("set server.host and server.port")
+        }
+    }
+}

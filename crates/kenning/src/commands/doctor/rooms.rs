@@ -1,0 +1,131 @@
+//! What is served: bases, model, store, vectors.
+
+use std::sync::Arc;
+
+use kenning_embed::Embedder;
+use kenning_knowledge::Library;
+use kenning_knowledge::semantic::{Coverage, Indexer, NoCache, VectorCache};
+use kenning_store::{Location, Look, Schema, Store};
+
+use super::Check;
+use crate::commands::data_folder;
+use crate::failure::Failure;
+use crate::settings::{Layers, Settings};
+
+pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let library = library(settings, layers);
+    match &library {
+        Ok(library) => checks.extend(bases(library)),
+        Err(failure) => checks.push(Check::fail("bases", failure.clone())),
+    }
+    let model = model(settings, layers);
+    match &model {
+        Ok(model) => checks.push(Check::ok("model", format!("loads ({})", model.fingerprint()))),
+        Err(failure) => checks.push(Check::fail("model", failure.clone())),
+    }
+    let (check, store) = store(settings, layers);
+    checks.push(check);
+    if let (Ok(library), Ok(model)) = (library, model) {
+        checks.push(vectors(library, model, store));
+    }
+    checks
+}
+
+fn library(settings: &Settings, layers: &Layers) -> Result<Library, Failure> {
+    let bases = settings.open_bases(layers)?;
+    Ok(Library::open(bases, &|_, _| {})?)
+}
+
+fn model(settings: &Settings, layers: &Layers) -> Result<Arc<Embedder>, Failure> {
+    Ok(settings.model(layers)?.load()?)
+}
+
+fn bases(library: &Library) -> Vec<Check> {
+    let snapshot = library.snapshot();
+    let check = |base: &kenning_knowledge::Base| {
+        let name = format!("base {}", base.name());
+        let files = snapshot.roots().filter(|root| root.base().name() == base.name()).count();
+        let nodes = snapshot.nodes().filter(|node| node.base().name() == base.name()).count();
+        let faults =
+            snapshot.diagnostics().iter().filter(|fault| fault.base == base.name()).count();
+        let root = base.root().display();
+        let found = format!("{files} files, {nodes} nodes, {faults} to mend in {root}");
+        if files == 0 {
+            return Check::warn(name, format!("no Markdown in {root}"))
+                .next("name a folder with --root, or `kenning init`");
+        }
+        if faults > 0 {
+            return Check::warn(name, found).next("`kenning index` names file and line");
+        }
+        Check::ok(name, found)
+    };
+    snapshot.bases().map(check).collect()
+}
+
+/// Where things are remembered, as for every other command.
+fn location(settings: &Settings, layers: &Layers) -> Result<Option<Location>, Failure> {
+    if let Some(location) = settings.store_location(layers)? {
+        return Ok(Some(location));
+    }
+    let folder = settings.storage_folder(layers)?.or_else(data_folder);
+    Ok(folder.map(Location::Folder))
+}
+
+fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
+    let location = match location(settings, layers) {
+        Ok(Some(location)) => location,
+        Ok(None) => {
+            let check = Check::warn("store", "there is no place to remember anything");
+            return (check.next("set HOME, or index.storage_path"), None);
+        }
+        Err(failure) => return (Check::fail("store", failure), None),
+    };
+    match Store::look(&location) {
+        Ok(Look::Absent { place }) => {
+            (Check::ok("store", format!("{place} is made when it is needed")), None)
+        }
+        Ok(Look::Present { store, schema }) => {
+            let check = schema_check(store.place(), schema);
+            (check, (schema.found > 0).then_some(store))
+        }
+        Err(error) => {
+            let next = match location {
+                Location::Folder(_) => "move the file away; vectors are computed anew",
+                Location::Postgres(_) => "is the server up, and the address right?",
+            };
+            (Check::fail("store", Failure::from(error)).next(next), None)
+        }
+    }
+}
+
+fn schema_check(place: &str, Schema { found, known }: Schema) -> Check {
+    match found {
+        found if found > known => {
+            let problem =
+                format!("{place} has schema {found}, of a newer Kenning; this is {known}");
+            Check::fail("store", Failure::new(problem)).next("install that version of Kenning")
+        }
+        found if found < known => Check::ok(
+            "store",
+            format!("{place}, schema {found}; the next use brings it to {known}"),
+        ),
+        found => Check::ok("store", format!("{place}, schema {found}")),
+    }
+}
+
+fn vectors(library: Library, model: Arc<Embedder>, store: Option<Store>) -> Check {
+    let library = Arc::new(library);
+    let cache: Arc<dyn VectorCache> = match store {
+        Some(store) => Arc::new(store),
+        None => Arc::new(NoCache),
+    };
+    Indexer::new(library.clone(), cache, model).recall();
+    let coverage = library.snapshot().coverage();
+    let Coverage { embedded, total } = coverage;
+    let found = format!("of {embedded} of {total} nodes are remembered");
+    if coverage.is_complete() {
+        return Check::ok("vectors", found);
+    }
+    Check::warn("vectors", found).next("`kenning index --embed`; a server does it by itself")
+}

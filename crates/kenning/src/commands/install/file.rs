@@ -1,0 +1,158 @@
+//! Somebody else's file: read whole, changed whole or not at all, and never without a copy.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use kenning_catalog::clients::Scope;
+use tempfile::{Builder, NamedTempFile};
+
+use crate::failure::Failure;
+
+const BOM: &str = "\u{feff}";
+
+/// A client's file, as it was read.
+pub(super) struct ConfigFile {
+    /// Where the client looks for it.
+    pub(super) path: PathBuf,
+    /// Where it is, if `path` is a link.
+    real: PathBuf,
+    /// `None` if there is none.
+    text: Option<String>,
+}
+
+impl ConfigFile {
+    /// A link is followed, but out of a project only for the user.
+    pub(super) fn read(path: PathBuf, scope: Scope, project: &Path) -> Result<Self, Failure> {
+        let shown = path.display().to_string();
+        let refuse =
+            |error: std::io::Error| Failure::new(format!("`{shown}` cannot be read: {error}"));
+        let is_link = fs::symlink_metadata(&path).is_ok_and(|about| about.is_symlink());
+        let real = if is_link { path.canonicalize().map_err(refuse)? } else { path.clone() };
+        if scope == Scope::Project && is_link && !real.starts_with(project) {
+            let message = format!("`{shown}` is a link that leads out of the project");
+            return Err(Failure::new(message).hint(format!("it leads to `{}`", real.display())));
+        }
+        let text = match fs::read(&real) {
+            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| {
+                Failure::new(format!("`{shown}` is not UTF-8 text")).hint("nothing was changed")
+            })?),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(refuse(error)),
+        };
+        Ok(Self { path, real, text })
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// What it says, without a byte order mark.
+    pub(super) fn body(&self) -> &str {
+        body(self.text.as_deref().unwrap_or_default())
+    }
+
+    pub(super) fn backup_path(&self) -> PathBuf {
+        let mut name = OsString::from(self.path.file_name().unwrap_or_default());
+        name.push(".before-kenning");
+        self.path.with_file_name(name)
+    }
+
+    /// The copy that an earlier change made.
+    pub(super) fn backup_body(&self) -> Option<String> {
+        let text = fs::read_to_string(self.backup_path()).ok()?;
+        Some(body(&text).to_owned())
+    }
+
+    /// Keeps what was read, with its permissions.
+    pub(super) fn back_up(&self) -> Result<PathBuf, Failure> {
+        let backup = self.backup_path();
+        fs::copy(&self.real, &backup).map_err(|error| {
+            let (file, backup) = (self.path.display(), backup.display());
+            Failure::new(format!("`{file}` cannot be copied to `{backup}`: {error}"))
+                .hint("nothing was changed")
+        })?;
+        Ok(backup)
+    }
+
+    /// Puts the copy in its place again.
+    pub(super) fn restore(&self) -> Result<(), Failure> {
+        let backup = self.backup_path();
+        let text = fs::read_to_string(&backup)?;
+        self.replace(&text)?;
+        Ok(fs::remove_file(backup)?)
+    }
+
+    pub(super) fn delete(&self) -> Result<(), Failure> {
+        self.refuse_if_changed()?;
+        Ok(fs::remove_file(&self.real)?)
+    }
+
+    /// Writes a new body. A byte order mark stays.
+    pub(super) fn write(&self, new: &str) -> Result<(), Failure> {
+        let has_mark = self.text.as_ref().is_some_and(|text| text.starts_with(BOM));
+        let mark = if has_mark { BOM } else { "" };
+        self.replace(&format!("{mark}{new}"))
+    }
+
+    /// Into a file besides, which then takes the place of the old one: whoever reads sees the
+    /// old text or the new one.
+    fn replace(&self, text: &str) -> Result<(), Failure> {
+        let written = (|| {
+            let folder = self.real.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let mut file = self.temporary(folder)?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            Ok::<_, std::io::Error>(file)
+        })();
+        let cannot = |error: std::io::Error| {
+            Failure::new(format!("`{}` cannot be written: {error}", self.path.display()))
+        };
+        let file = written.map_err(cannot)?;
+        self.refuse_if_changed()?;
+        file.persist(&self.real).map_err(|error| cannot(error.error))?;
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    fn temporary(&self, folder: &Path) -> std::io::Result<NamedTempFile> {
+        use std::os::unix::fs::PermissionsExt;
+        // Those of the old file exactly; a new one gets what the user's mask leaves.
+        match fs::metadata(&self.real) {
+            Ok(about) => {
+                let file = Builder::new().prefix(".kenning-").tempfile_in(folder)?;
+                file.as_file().set_permissions(about.permissions())?;
+                Ok(file)
+            }
+            Err(_) => Builder::new()
+                .prefix(".kenning-")
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(folder),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn temporary(&self, folder: &Path) -> std::io::Result<NamedTempFile> {
+        Builder::new().prefix(".kenning-").tempfile_in(folder)
+    }
+
+    /// The client may be running, and writing as well.
+    fn refuse_if_changed(&self) -> Result<(), Failure> {
+        let now = match fs::read(&self.real) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        if now.as_deref() == self.text.as_ref().map(String::as_bytes) {
+            return Ok(());
+        }
+        let message = format!("`{}` was changed by another program just now", self.path.display());
+        Err(Failure::new(message).hint("nothing was changed; run it again"))
+    }
+}
+
+fn body(text: &str) -> &str {
+    text.strip_prefix(BOM).unwrap_or(text)
+}

@@ -1,0 +1,110 @@
+//! A home with nothing in it, and a project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use kenning_catalog::clients::{Client, Os, Scope, Surroundings};
+use tempfile::TempDir;
+
+pub(crate) struct Home {
+    outside: TempDir,
+}
+
+/// What a command did.
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let outside = TempDir::new().unwrap();
+        for folder in ["home", "project", "bin"] {
+            fs::create_dir(outside.path().join(folder)).unwrap();
+        }
+        Self { outside }
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        self.outside.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder("home")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder("project")
+    }
+
+    /// The only folder of programs.
+    pub(crate) fn bin(&self) -> PathBuf {
+        self.folder("bin")
+    }
+
+    /// The first of the files in which a client lists servers.
+    pub(crate) fn file(&self, client: &Client, scope: Scope) -> PathBuf {
+        let (home, project) = (self.home(), self.project());
+        let here =
+            Surroundings { os: Os::Linux, home: &home, project: &project, variable: &|_| None };
+        client.files(scope, "kenning", here).remove(0)
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command.args(words).current_dir(self.project()).stdin(Stdio::null());
+        command.env_clear().env("HOME", self.home()).env("PATH", self.bin());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Outcome {
+        self.outcome(&mut self.command(words))
+    }
+
+    /// With this machine's paths taken out.
+    pub(crate) fn outcome(&self, command: &mut Command) -> Outcome {
+        let output = command.output().unwrap();
+        let text = |bytes: &[u8]| self.shown(&String::from_utf8_lossy(bytes));
+        Outcome {
+            code: output.status.code().unwrap(),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    pub(crate) fn shown(&self, text: &str) -> String {
+        text.replace(program(), "[KENNING]")
+            .replace(self.home().to_str().unwrap(), "[HOME]")
+            .replace(self.project().to_str().unwrap(), "[PROJECT]")
+    }
+}
+
+impl Outcome {
+    /// It must have worked.
+    pub(crate) fn good(self) -> Self {
+        assert_eq!(self.code, 0, "{}{}", self.stdout, self.stderr);
+        self
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { code, stdout, stderr } = self;
+        write!(f, "exit {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+pub(crate) fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_kenning")
+}
