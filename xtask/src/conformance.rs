@@ -1,4 +1,5 @@
-//! The MCP conformance suite against our server, in both eras of the protocol.
+//! The MCP conformance suite against our server, in both eras of the protocol, and against the same
+//! server with the layer around it that hears what is missing.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -10,9 +11,17 @@ use crate::run::{root, run};
 
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
+/// Ways in which the fixture serves.
+const MODES: [&str; 2] = ["plain", "heard"];
+
 pub(crate) fn check(parts: &Parts) -> Result<()> {
+    MODES.iter().try_for_each(|mode| check_mode(parts, mode))
+}
+
+fn check_mode(parts: &Parts, mode: &str) -> Result<()> {
     let mut fixture = Command::new(root().join("target/debug/examples/conformance"))
         .arg(root().join("examples/knowledge"))
+        .arg(mode)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -25,7 +34,7 @@ pub(crate) fn check(parts: &Parts) -> Result<()> {
     drop(fixture.stdin.take());
     let status = fixture.wait()?;
     outcome?;
-    ensure!(status.success(), "the conformance fixture ended with {status}");
+    ensure!(status.success(), "the conformance fixture ({mode}) ended with {status}");
     Ok(())
 }
 

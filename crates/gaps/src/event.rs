@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use crate::contract;
 use crate::redact::Redactor;
 
-/// Events that one batch may carry.
-pub const MAX_EVENTS: usize = 1_000;
+/// Events that one batch may carry: as many as mcpeye's clients keep while they cannot send, for
+/// they send them all at once, and again and again if that is refused.
+pub const MAX_EVENTS: usize = 10_000;
 const MAX_PROJECT: usize = 128;
 const MAX_TOOL: usize = 256;
 const MAX_IDENTITY: usize = 256;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 /// What one captured field may weigh, in bytes of UTF-8.
 pub const FIELD_CAP: usize = 32_768;
@@ -19,6 +19,7 @@ const DENIED: [&str; 7] =
 const FIELD: &str = "[REDACTED_FIELD]";
 const TOO_DEEP: &str = "[REDACTED_TOO_DEEP]";
 const KEY: &str = "[REDACTED_KEY]";
+const CARD: &str = "[REDACTED_CARD]";
 const TRUNCATED: &str = "…[truncated]";
 
 /// One kind of secret. Where kinds overlap, the first in the list names the whole.
@@ -36,7 +37,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         holds: |_| true,
         marker,
     };
-    let card = Rule { holds: is_card, ..rule(r"\d(?:[ -]?\d){12,}", "[REDACTED_CARD]") };
+    let card = Rule { holds: is_card, ..rule(r"\d(?:[ -]?\d){12,}", CARD) };
     vec![
         rule(r"[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+\.\p{L}{2,}", "[REDACTED_EMAIL]"),
         // Not inside a word: `task-…` is none.
@@ -65,6 +66,34 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 fn is_card(found: &str) -> bool {
     let digits = found.chars().filter(|c| c.is_numeric()).count();
     digits <= 16 || found.contains([' ', '-'])
+}
+
+/// Whether a number is one that a card could have. Numbers of that length are common, so unlike in
+/// texts the check digit must be right; those that begin as the time in milliseconds or microseconds
+/// does are on no card.
+fn is_card_number(number: &Number) -> bool {
+    let whole = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
+    let text = match (whole, number.as_f64()) {
+        (Some(whole), _) => whole.to_string(),
+        (None, Some(float)) if float.fract() == 0.0 && float.abs() < 1e16 => {
+            format!("{:.0}", float.abs())
+        }
+        _ => return false,
+    };
+    let is_time = text.starts_with('1') && text.len() != 15;
+    (13..=16).contains(&text.len()) && !is_time && has_check_digit(&text)
+}
+
+/// Luhn's sum: from the right, every second digit counts twice.
+fn has_check_digit(digits: &str) -> bool {
+    let values = digits.bytes().rev().map(|digit| u32::from(digit - b'0')).enumerate();
+    let sum: u32 = values
+        .map(|(place, digit)| match (place % 2, digit * 2) {
+            (0, _) => digit,
+            (_, doubled) => doubled / 10 + doubled % 10,
+        })
+        .sum();
+    sum.is_multiple_of(10)
 }
 
 /// Takes secrets out of texts and values.
@@ -178,6 +207,7 @@ impl Redactor {
             Value::Array(_) | Value::Object(_) if depth >= DEPTH_CAP => TOO_DEEP.into(),
             Value::Array(items) => items.iter().map(|item| self.walk(item, depth + 1)).collect(),
             Value::Object(fields) => self.fields(fields, depth).into(),
+            Value::Number(number) if is_card_number(number) => CARD.into(),
             plain => plain.clone(),
         }
     }

@@ -87,7 +87,8 @@ fn what_is_no_batch_is_refused() {
     );
     check(br#"{"projectId": " ", "events": []}"#, "`projectId` is empty");
     let many = batch(&Value::from(vec![Value::Null; MAX_EVENTS + 1]));
-    assert!(matches!(Batch::read(&many), Err(BatchError::TooMany(1001))));
+    let too_many = Batch::read(&many);
+    assert!(matches!(too_many, Err(BatchError::TooMany(count)) if count == MAX_EVENTS + 1));
     let long = json!({"projectId": "x".repeat(129), "events": []}).to_string();
     assert!(matches!(Batch::read(long.as_bytes()), Err(BatchError::LongProject(129))));
 }

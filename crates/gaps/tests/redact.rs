@@ -57,6 +57,27 @@ fn denied_fields_lose_their_values() {
 }
 
 #[test]
+fn cards_are_found_among_numbers() {
+    let cards = json!({"a": 4_111_111_111_111_111_u64, "b": [378_282_246_310_005_u64],
+        "c": 4_222_222_222_222_i64, "d": -5_555_555_555_554_444_i64, "e": 4_111_111_111_111_111.0});
+    let card = "[REDACTED_CARD]";
+    let expected = json!({"a": card, "b": [card], "c": card, "d": card, "e": card});
+    assert_eq!(Redactor::default().value(&cards), expected);
+    assert_eq!(Redactor::off().value(&cards), cards);
+    let others = json!([
+        4_111_111_111_111_112_u64, // the check digit is wrong
+        1_794_836_195_508_u64,     // a time in milliseconds
+        1_794_836_195_500_u64,     // one that Luhn would take for a card
+        u64::MAX,
+        i64::MIN,
+        4_111_111_111_111.5,
+        1e300,
+        0
+    ]);
+    assert_eq!(Redactor::default().value(&others), others);
+}
+
+#[test]
 fn nesting_is_followed_so_far() {
     let nested = |depth: usize| (0..depth).fold(json!("end"), |inner, _| json!([inner]));
     let text = |depth| Redactor::default().value(&nested(depth)).to_string();
@@ -125,6 +146,18 @@ fn nest(value: Value, path: &[(bool, String)]) -> Value {
     })
 }
 
+/// A number whose check digit is right.
+fn card() -> impl Strategy<Value = u64> {
+    let length = prop_oneof![Just(12_u32), Just(13), Just(14)];
+    let begun = length.prop_flat_map(|length| 2 * 10_u64.pow(length)..10_u64.pow(length + 1));
+    begun.prop_map(|begun| {
+        let digits: Vec<u64> = begun.to_string().bytes().map(|d| u64::from(d - b'0')).collect();
+        let doubled = digits.iter().rev().step_by(2).map(|digit| digit * 2 / 10 + digit * 2 % 10);
+        let sum: u64 = doubled.sum::<u64>() + digits.iter().rev().skip(1).step_by(2).sum::<u64>();
+        begun * 10 + (10 - sum % 10) % 10
+    })
+}
+
 proptest! {
     #[test]
     fn no_secret_survives_in_a_text(
@@ -164,6 +197,16 @@ proptest! {
         // Not even a part that would give it away.
         let part: String = hidden.chars().take(12).collect();
         prop_assert!(!redacted.contains(&part), "{part}");
+    }
+
+    #[test]
+    fn no_card_survives_as_a_number(
+        card in card(), path in prop::collection::vec((any::<bool>(), "[a-z]{1,5}"), 0..60),
+    ) {
+        let value = nest(json!(card), &path);
+        let redactor = Redactor::default();
+        prop_assert!(!redactor.value(&value).to_string().contains(&card.to_string()));
+        prop_assert!(!redactor.json_field(&value.to_string()).to_string().contains(&card.to_string()));
     }
 
     #[test]

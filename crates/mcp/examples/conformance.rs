@@ -2,19 +2,24 @@
 //! tools, resources and prompts. Never part of the product.
 //!
 //! Serves the folder named by the first argument on a free port, prints the URL, and ends when
-//! standard input is closed.
+//! standard input is closed. `heard` as the second argument puts the layer around it that hears
+//! what is missing; `stdio` serves standard input and output instead.
 
 use std::collections::HashMap;
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use kenning_gaps::{Batch, Identity, Redactor, contract};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::prompt::{Argument, Prompt, Render};
 use kenning_mcp::resource::{Parameter, ReadError, ResourceFamily};
 use kenning_mcp::tool::{Invocation, Outcome, Tool};
-use kenning_mcp::{House, Inventory, Rooms, Server, Toolset, Transport, http};
+use kenning_mcp::{House, Inventory, Rooms, Server, Toolset, Transport, http, stdio};
+use kenning_wrap::layer::Heard;
+use kenning_wrap::{Recorder, Sink, SinkError};
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorData, ProgressNotificationParam,
     PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, object,
@@ -28,32 +33,67 @@ const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = std::env::args_os().nth(1).ok_or("usage: conformance FOLDER")?;
+    let mut words = std::env::args_os().skip(1);
+    let root = words.next().ok_or("usage: conformance FOLDER [plain|heard|stdio]")?;
+    let mode = words.next().unwrap_or_default();
     let base = Base::new("fixture", root.as_ref(), &["**/*.md".to_owned()], &[])?;
     let library = Arc::new(Library::open(vec![base], &|_, _| {})?);
-    let mut inventory = Inventory::full();
-    inventory.tools.splice(0..0, tools());
-    inventory.resources.insert(0, Arc::new(TestResources));
-    inventory.prompts.splice(0..0, prompts());
-    let server = Server::new(
-        inventory,
-        Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled()),
-        Transport::StatelessHttp,
-    );
-
+    let transport = if mode == "stdio" { Transport::Stdio } else { Transport::StatelessHttp };
+    let mut inventory = inventory();
+    if mode == "heard" {
+        // The layer's own is to be seen, not the product's.
+        inventory.tools.retain(|tool| tool.name != contract::TOOL_NAME);
+    }
+    let rooms = Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled());
+    let server = Server::new(inventory, rooms, transport);
+    let stop = CancellationToken::new();
+    if mode == "stdio" {
+        return Ok(stdio::serve(server, stop).await?);
+    }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}{}", listener.local_addr()?, http::MCP_PATH);
-    let stop = CancellationToken::new();
     let stopping = stop.clone();
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         stopping.cancel();
     });
     let reach = http::Reach::Loopback { port: listener.local_addr()?.port() };
-    let router = http::router(server, reach, stop.clone());
+    let heard = Arc::new(AtomicUsize::new(0));
+    let sink = Arc::new(Counter(heard.clone()));
+    let recorder = Recorder::start("fixture", Identity::default(), Redactor::default(), sink);
+    let layer = recorder.clone();
+    let router = if mode == "heard" {
+        let around = move |server| Heard::new(server, layer.clone());
+        http::router_around(server, around, reach, stop.clone())
+    } else {
+        http::router(server, reach, stop.clone())
+    };
     let router = axum::Router::new().nest_service(http::MCP_PATH, router);
     axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await?;
-    Ok(())
+    recorder.finish(Duration::from_secs(10));
+    // A suite that passed without the layer would say nothing about it.
+    match heard.load(Ordering::Relaxed) {
+        0 if mode == "heard" => Err("the layer heard of no call".into()),
+        _ => Ok(()),
+    }
+}
+
+/// How many calls were heard of.
+struct Counter(Arc<AtomicUsize>);
+
+impl Sink for Counter {
+    fn send(&self, batch: &Batch) -> Result<(), SinkError> {
+        self.0.fetch_add(batch.events.len(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn inventory() -> Inventory {
+    let mut inventory = Inventory::full();
+    inventory.tools.splice(0..0, tools());
+    inventory.resources.insert(0, Arc::new(TestResources));
+    inventory.prompts.splice(0..0, prompts());
+    inventory
 }
 
 fn discovery() -> Discovery {

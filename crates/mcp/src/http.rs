@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,16 @@ pub enum Reach {
 
 /// Routes that answer clients until `stop` is cancelled.
 pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
+    router_around(server, |server| server, reach, stop)
+}
+
+/// The same with something around the server that each client gets.
+pub fn router_around<S: ServerHandler>(
+    server: Server,
+    around: impl Fn(Server) -> S + Send + Sync + 'static,
+    reach: Reach,
+    stop: CancellationToken,
+) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -39,7 +50,7 @@ pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
         Reach::Guarded => config.disable_allowed_hosts(),
     };
     let service = StreamableHttpService::new(
-        move || Ok(server.for_client()),
+        move || Ok(around(server.for_client())),
         Arc::new(NeverSessionManager::default()),
         config,
     );

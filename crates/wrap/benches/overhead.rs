@@ -1,7 +1,7 @@
 //! What the proxy costs beside a direct connection to the same server: time per call, and memory
 //! per 10,000 calls. Both run side by side in turns, so that a busy machine is busy for both.
 //!
-//! `cargo bench -p kenning-wrap` with the servers of the tests installed.
+//! `cargo bench -p kenning-wrap` prints one line of JSON.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up must fail")]
 
@@ -11,7 +11,7 @@ mod support;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::{Process, around, call, direct, servers};
 
 const WARM_UP: u64 = 2_000;
@@ -20,16 +20,15 @@ const CALLS: u64 = 10_000;
 const TURN: u64 = 100;
 
 struct Side {
-    name: &'static str,
     process: Process,
     times: Vec<Duration>,
     memory: [u64; 2],
 }
 
 impl Side {
-    fn start(name: &'static str, mut process: Process) -> Self {
+    fn start(mut process: Process) -> Self {
         process.initialize();
-        Self { name, process, times: Vec::new(), memory: [0; 2] }
+        Self { process, times: Vec::new(), memory: [0; 2] }
     }
 
     fn turn(&mut self, first: u64) {
@@ -43,6 +42,13 @@ impl Side {
         }
     }
 
+    /// Of the process's own memory over the measured calls, in KiB.
+    fn growth(&self) -> i64 {
+        let [before, after] = self.memory.map(|memory| i64::try_from(memory).unwrap());
+        after - before
+    }
+
+    /// In microseconds.
     fn percentile(&mut self, percent: usize) -> f64 {
         self.times.sort_unstable();
         self.times[(self.times.len() - 1) * percent / 100].as_secs_f64() * 1e6
@@ -59,8 +65,8 @@ fn memory(pid: u32) -> u64 {
 fn main() {
     let command = servers().everything();
     let mut sides = [
-        Side::start("direct", Process::start(&mut direct(&command))),
-        Side::start("wrapped", Process::start(&mut around(&command))),
+        Side::start(Process::start(&mut direct(&command))),
+        Side::start(Process::start(&mut around(&command))),
     ];
     for first in (0..WARM_UP).step_by(usize::try_from(TURN).unwrap()) {
         for side in &mut sides {
@@ -78,19 +84,27 @@ fn main() {
     }
     for side in &mut sides {
         side.memory[1] = memory(side.process.child.id());
-        let (half, most) = (side.percentile(50), side.percentile(99));
-        println!("{:8} p50 {half:7.1} µs, p99 {most:7.1} µs", side.name);
     }
-    let [direct, wrapped] = &mut sides;
-    let added = wrapped.percentile(50) - direct.percentile(50);
-    // Wrapped, the process is the proxy itself; the server is its child.
-    let growth = wrapped.memory[1].saturating_sub(wrapped.memory[0]);
-    println!("added    p50 {added:7.1} µs");
-    println!(
-        "memory of the proxy {} KiB, growth over {CALLS} calls {growth} KiB",
-        wrapped.memory[1]
-    );
+    println!("{}", report(&mut sides));
     for side in sides {
         side.process.close();
     }
+}
+
+/// One line for `cargo xtask bench`. Wrapped, the process is the proxy itself; the server is its
+/// child.
+fn report([direct, wrapped]: &mut [Side; 2]) -> Value {
+    let [direct_p50, direct_p95] = [50, 95].map(|percent| direct.percentile(percent));
+    let [wrapped_p50, wrapped_p95] = [50, 95].map(|percent| wrapped.percentile(percent));
+    json!({
+        "calls": CALLS,
+        "direct_p50_us": direct_p50,
+        "direct_p95_us": direct_p95,
+        "wrapped_p50_us": wrapped_p50,
+        "wrapped_p95_us": wrapped_p95,
+        "added_p50_us": wrapped_p50 - direct_p50,
+        "added_p95_us": wrapped_p95 - direct_p95,
+        "memory_kib": wrapped.memory[1],
+        "growth_kib_per_10000_calls": wrapped.growth() * 10_000 / i64::try_from(CALLS).unwrap(),
+    })
 }

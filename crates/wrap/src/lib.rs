@@ -11,10 +11,12 @@
 //!
 //! Nothing here prints or reads the environment.
 
+mod awaited;
 mod bounded;
 mod call;
 mod capture;
 mod child;
+mod exchange;
 mod front;
 pub mod guard;
 mod inject;
@@ -24,6 +26,8 @@ mod raw;
 mod recorder;
 mod relay;
 mod remote;
+mod reply;
+mod session;
 mod sink;
 mod sse;
 mod stdio;
@@ -41,6 +45,8 @@ use crate::front::Front;
 pub use crate::recorder::{Caller, Intent, Observed, Recorder};
 pub use crate::sink::{Ingest, LogSink, Nowhere, Sink, SinkError};
 
+/// What one message may weigh: more is not held in memory.
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 /// How long the last report may hold up the end.
 const LAST_REPORT: Duration = Duration::from_secs(3);
 

@@ -4,20 +4,24 @@ use std::borrow::Cow;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::raw::Object;
+use crate::raw::{Object, items};
 
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// One message from the client, as far as HTTP must know it.
+/// What the client says at once, as far as HTTP must know it.
+#[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) text: String,
-    /// Of a request, as it was written.
-    pub(crate) id: Option<String>,
+    /// Of the requests in it, as they were written.
+    pub(crate) ids: Vec<String>,
+    /// Of a message that is not one of several.
     pub(crate) method: Option<String>,
     pub(crate) headers: HeaderMap,
+    /// Not ours to judge: the server says what is wrong with it.
+    pub(crate) is_unreadable: bool,
 }
 
 impl Message {
@@ -26,15 +30,37 @@ impl Message {
         if text.is_empty() {
             return None;
         }
-        let Some(fields) = Object::read(&text) else {
-            // Not ours to judge: the server says what is wrong with it.
-            return Some(Self { text, id: None, method: None, headers: HeaderMap::new() });
-        };
+        let Some(fields) = Object::read(&text) else { return Some(Self::several(text)) };
         let method = fields.string("method").map(Cow::into_owned);
-        let id = fields.get("id").filter(|_| method.is_some()).map(str::to_owned);
+        let ids = id(&fields).into_iter().collect();
         let headers = newer_headers(&fields, method.as_deref()).unwrap_or_default();
-        Some(Self { text, id, method, headers })
+        Some(Self { text, ids, method, headers, is_unreadable: false })
     }
+
+    /// Several messages in one line, as one version of the protocol had it, or no message at all.
+    fn several(text: String) -> Self {
+        let messages = items(&text).unwrap_or_default();
+        let messages: Option<Vec<Object<'_>>> = messages.into_iter().map(Object::read).collect();
+        let messages = messages.unwrap_or_default();
+        let is_unreadable = messages.is_empty();
+        let ids = messages.iter().filter_map(id).collect();
+        Self { text, ids, method: None, headers: HeaderMap::new(), is_unreadable }
+    }
+
+    pub(crate) fn opens_session(&self) -> bool {
+        self.method.as_deref() == Some("initialize") && !self.ids.is_empty()
+    }
+
+    /// Whether the server has something to say to it.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.is_unreadable || !self.ids.is_empty()
+    }
+}
+
+/// The id of a request.
+fn id(message: &Object<'_>) -> Option<String> {
+    message.get("method")?;
+    message.get("id").filter(|id| *id != "null").map(str::to_owned)
 }
 
 /// From 2026-07-28 on a request says in its headers what it is.

@@ -11,7 +11,7 @@ use crate::front::Front;
 
 const BUFFER: usize = 64 * 1024;
 /// A line longer than this goes by unread.
-const MAX_LINE: usize = 64 * 1024 * 1024;
+const MAX_LINE: usize = crate::MAX_MESSAGE;
 
 /// What was read, cut at the ends of lines.
 #[derive(Debug)]

@@ -1,15 +1,18 @@
 //! Where captured calls go.
 
+use std::io::Read;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kenning_gaps::Batch;
 use kenning_gaps::ports::EventLog;
 use reqwest::StatusCode;
-use reqwest::blocking::Client;
+use reqwest::blocking::{Client, Response};
 use reqwest::redirect::Policy;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of an error's text that are worth repeating.
+const MAX_REASON: u64 = 500;
 
 /// Takes captured calls. It is called from a thread of its own and may take its time.
 pub trait Sink: Send + Sync {
@@ -119,13 +122,27 @@ impl Sink for Ingest {
         match answer.status() {
             status if status.is_success() => Ok(()),
             StatusCode::PAYLOAD_TOO_LARGE if batch.events.len() > 1 => self.send_halves(batch),
-            status if is_final(status) => Err(SinkError::Refused(status.to_string())),
-            status => Err(SinkError::Unavailable(status.to_string())),
+            status if is_final(status) => Err(SinkError::Refused(self.describe(status, answer))),
+            status => Err(SinkError::Unavailable(self.describe(status, answer))),
         }
     }
 }
 
 impl Ingest {
+    /// What was answered, and what to do about it.
+    fn describe(&self, status: StatusCode, answer: Response) -> String {
+        let mut said = Vec::new();
+        // What cannot be read is not worth a second error.
+        let _ = answer.take(MAX_REASON).read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said);
+        let hint = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; is the secret right?",
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; is the address right?",
+            _ => "",
+        };
+        format!("{} answered {status}: {}{hint}", self.url, said.trim())
+    }
+
     fn send_halves(&self, batch: &Batch) -> Result<(), SinkError> {
         let (first, second) = batch.events.split_at(batch.events.len() / 2);
         for events in [first, second] {

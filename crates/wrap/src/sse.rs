@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use memchr::memchr2;
+
+use crate::MAX_MESSAGE;
+
 /// An event: what it says, and how to go on after it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
@@ -22,17 +26,28 @@ pub(crate) struct Parser {
 
 impl Parser {
     /// The events that a piece completes.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Vec<Event> {
+    pub(crate) fn push(&mut self, mut piece: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
-        for &byte in piece {
-            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
-            match byte {
-                b'\n' if after_return => {}
-                b'\n' | b'\r' => events.extend(self.end_of_line()),
-                _ => self.line.push(byte),
-            }
+        if self.after_return && !piece.is_empty() {
+            self.after_return = false;
+            piece = piece.strip_prefix(b"\n").unwrap_or(piece);
         }
+        while let Some(end) = memchr2(b'\n', b'\r', piece) {
+            self.line.extend_from_slice(&piece[..end]);
+            events.extend(self.end_of_line());
+            let rest = &piece[end + 1..];
+            // The second half of a line's end may be in the next piece.
+            self.after_return = piece[end] == b'\r' && rest.is_empty();
+            let is_pair = piece[end] == b'\r' && rest.starts_with(b"\n");
+            piece = &rest[usize::from(is_pair)..];
+        }
+        self.line.extend_from_slice(piece);
         events
+    }
+
+    /// Whether more was said than a message can hold, and it does not end.
+    pub(crate) fn overflows(&self) -> bool {
+        self.line.len() + self.event.data.len() > MAX_MESSAGE
     }
 
     fn end_of_line(&mut self) -> Option<Event> {

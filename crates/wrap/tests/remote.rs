@@ -28,7 +28,19 @@ async fn difficult(
 ) -> Result<Response<Body>, Infallible> {
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let resumed = headers.get("last-event-id").is_some_and(|id| id == "e7");
+    let named = headers.get("mcp-session-id").cloned();
     seen.lock().unwrap().push((method.clone(), headers, message.clone()));
+    let session = format!("s-{}", 1 + count(&seen, "forget/me"));
+    let kind = "application/json";
+    if method == Method::POST && message.is_null() {
+        return Ok(reply(StatusCode::BAD_REQUEST, kind, GARBLED.to_owned()));
+    }
+    if named.is_some_and(|named| named != session.as_str()) && message["method"] != "forget/me" {
+        return Ok(reply(StatusCode::NOT_FOUND, kind, FORGOTTEN.to_owned()));
+    }
+    if let Some(batch) = message.as_array() {
+        return Ok(several(batch));
+    }
     let id = &message["id"];
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
     let json = |body: String| reply(StatusCode::OK, "application/json", body);
@@ -48,7 +60,7 @@ async fn difficult(
                 )
             );
             let mut response = json(body);
-            response.headers_mut().insert("mcp-session-id", "s-1".parse().unwrap());
+            response.headers_mut().insert("mcp-session-id", session.parse().unwrap());
             response
         }
         (_, "tools/list") => {
@@ -70,12 +82,46 @@ async fn difficult(
             response.headers_mut().insert("location", "http://localhost:1/mcp".parse().unwrap());
             response
         }
+        (_, "is/big") => json(result(json!(big())).to_string()),
+        (_, "is/big/too") => {
+            let data = format!("data: {}\n\n", result(json!(big())));
+            reply(StatusCode::OK, "text/event-stream", data)
+        }
+        (_, "forget/me") => json(result(json!({})).to_string()),
         (_, "is/ill") => reply(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "ouch".into()),
         (_, "tools/call") => {
             json(result(json!({"arguments": message["params"]["arguments"]})).to_string())
         }
         _ => reply(StatusCode::ACCEPTED, "text/plain", String::new()),
     })
+}
+
+const GARBLED: &str =
+    r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what is that?"}}"#;
+const FORGOTTEN: &str =
+    r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#;
+
+/// More than a message can hold.
+fn big() -> String {
+    "x".repeat(65 * 1024 * 1024)
+}
+
+fn count(seen: &Seen, method: &str) -> usize {
+    seen.lock().unwrap().iter().filter(|(_, _, message)| message["method"] == method).count()
+}
+
+/// Answers to several messages: as they come if the first says so, at once otherwise.
+fn several(batch: &[Value]) -> Response<Body> {
+    let requests = batch.iter().filter(|message| message.get("id").is_some());
+    let answers = requests.filter(|message| message["method"] != "no/answer").map(
+        |message| json!({"jsonrpc": "2.0", "id": message["id"], "result": {"echo": message["method"]}}),
+    );
+    if batch[0]["method"] == "in/turn" {
+        let events: Vec<String> = answers.map(|answer| format!("data: {answer}\n\n")).collect();
+        return reply(StatusCode::OK, "text/event-stream", events.concat());
+    }
+    let answers: Vec<Value> = answers.collect();
+    reply(StatusCode::OK, "application/json", format!("{:#}", json!(answers)))
 }
 
 fn reply(status: StatusCode, kind: &str, body: String) -> Response<Body> {
@@ -142,6 +188,80 @@ fn every_way_of_answering_becomes_a_line() {
     assert!(
         seen.iter().all(|(_, _, message)| message["params"]["name"] != "mcpeye_request_capability")
     );
+}
+
+#[test]
+fn several_messages_at_once_are_all_answered() {
+    let (url, _) = serve();
+    let mut process = front(&url);
+    process.send(
+        &json!([request(1, "a"), {"jsonrpc": "2.0", "method": "b"}, request(2, "c")]).to_string(),
+    );
+    let answers: Value = serde_json::from_str(&process.line()).unwrap();
+    assert_eq!(answers[0]["result"]["echo"], "a");
+    assert_eq!(answers[1]["id"], 2);
+    process.send(&json!([request(3, "in/turn"), request(4, "x")]).to_string());
+    for id in [3, 4] {
+        let answer: Value = serde_json::from_str(&process.line()).unwrap();
+        assert_eq!(answer["id"], id);
+    }
+    process.send(&json!([request(5, "in/turn"), request(6, "no/answer")]).to_string());
+    let answer: Value = serde_json::from_str(&process.line()).unwrap();
+    assert_eq!(answer["id"], 5);
+    let failure: Value = serde_json::from_str(&process.line()).unwrap();
+    assert_eq!((&failure["id"], &failure["error"]["code"]), (&json!(6), &json!(-32000)));
+    assert!(process.close().success());
+}
+
+#[test]
+fn what_the_server_says_of_garbage_is_passed_on() {
+    let (url, _) = serve();
+    let mut process = front(&url);
+    process.send("{ this is no message");
+    assert_eq!(process.line(), format!("{GARBLED}\n"));
+    assert!(process.close().success());
+}
+
+#[test]
+fn a_session_that_the_server_forgot_is_opened_anew() {
+    let (url, seen) = serve();
+    let mut process = front(&url);
+    process.initialize();
+    process.ask(&request(1, "forget/me"));
+    let calls: Vec<String> =
+        (2..30).map(|id| call(id, "a", &json!({"x": id})).to_string()).collect();
+    for line in process.pipeline(&calls) {
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(answer["result"]["arguments"]["x"], answer["id"], "{answer}");
+    }
+    process.ask(&request(30, "forget/me"));
+    process.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#);
+    assert_eq!(process.ask(&call(31, "a", &json!({"x": 1})))["result"]["arguments"]["x"], 1);
+    assert!(process.close().success());
+    assert_eq!(count(&seen, "initialize"), 3, "once by the client, and once for each loss");
+    let seen = seen.lock().unwrap();
+    let openings: Vec<_> = seen.iter().filter(|(_, _, m)| m["method"] == "initialize").collect();
+    assert!(openings.iter().all(|(_, headers, message)| {
+        !headers.contains_key("mcp-session-id") && message == &openings[0].2
+    }));
+    let (method, headers, _) = seen.last().unwrap();
+    assert_eq!((method, &headers["mcp-session-id"]), (&Method::DELETE, &"s-3".parse().unwrap()));
+}
+
+#[test]
+fn what_is_too_big_is_an_error() {
+    let (url, _) = serve();
+    let mut process = front(&url);
+    for (id, method) in [(1, "is/big"), (2, "is/big/too")] {
+        let answer = process.ask(&request(id, method));
+        let said = &answer["error"]["message"];
+        assert_eq!(said, "the server's answer is larger than 64 MiB");
+    }
+    process.send(&format!("\"{}\"", big()));
+    let refused: Value = serde_json::from_str(&process.line()).unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)));
+    assert_eq!(process.ask(&call(3, "a", &json!({"x": 1})))["result"]["arguments"]["x"], 1);
+    assert!(process.close().success());
 }
 
 #[test]
