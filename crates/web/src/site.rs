@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::serve::ListenerExt;
 use axum::{Extension, Router};
+use http_body_util::BodyExt;
 use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
 use kenning_registry::{Registry, Revision};
@@ -30,6 +31,7 @@ use crate::{api, document, ingest};
 
 /// The largest body that is read, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
+const FAR_TOO_LARGE: usize = 16 * MAX_BODY;
 /// How long a client may take to send one.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Requests that are worked on at once, beyond which clients are asked to wait.
@@ -278,13 +280,32 @@ async fn read_object(headers: &HeaderMap, body: Body) -> Result<Map<String, Valu
 }
 
 /// The whole body, if it is not too large and does not take forever.
-pub(crate) async fn read(body: Body) -> Result<Bytes, Problem> {
-    match tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, MAX_BODY)).await {
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(_)) => {
-            let detail = format!("the body is cut off, or larger than {MAX_BODY} bytes");
-            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail))
-        }
+pub(crate) async fn read(body: Body) -> Result<Vec<u8>, Problem> {
+    match tokio::time::timeout(BODY_TIME, take(body)).await {
+        Ok(read) => read,
         Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
     }
+}
+
+/// A client sees an answer only once it has sent everything, so what is too much is read, too, if
+/// it is not far too much.
+async fn take(mut body: Body) -> Result<Vec<u8>, Problem> {
+    let (mut bytes, mut size) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            return Err(Problem::new(StatusCode::BAD_REQUEST, "the body is cut off"));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        size += data.len();
+        if size <= MAX_BODY {
+            bytes.extend_from_slice(&data);
+        } else if size > FAR_TOO_LARGE {
+            break;
+        }
+    }
+    if size > MAX_BODY {
+        let detail = format!("the body is larger than {MAX_BODY} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
+    Ok(bytes)
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use rmcp::model::JsonObject;
+use rmcp::model::{self, JsonObject};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Metadata;
 use crate::house::House;
@@ -20,7 +20,7 @@ pub(super) struct Tools<'a> {
     metadata: Metadata,
 }
 
-static TEXT: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+static TEXT: LazyLock<JsonObject> = LazyLock::new(|| model::object(json!({"type": "object"})));
 
 #[derive(Debug, Serialize)]
 struct Described<'a> {
@@ -29,7 +29,7 @@ struct Described<'a> {
     description: &'static str,
     version: &'static str,
     input_schema: &'a JsonObject,
-    /// Empty, which fits anything, for a tool that answers with text alone.
+    /// Any object, for a tool that answers with text alone.
     output_schema: &'a JsonObject,
     examples: Vec<Example<'a>>,
     common_errors: Vec<&'a CommonError>,
