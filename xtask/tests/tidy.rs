@@ -28,7 +28,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("kenning-mcp", &["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
-    ("kenning-web", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
+    ("kenning-web", &["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
     ("kenning-registry", &[]),

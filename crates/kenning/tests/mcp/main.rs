@@ -8,5 +8,6 @@ mod client;
 mod discovery;
 mod doors;
 mod gaps;
+mod pages;
 mod protocol;
 mod replicas;

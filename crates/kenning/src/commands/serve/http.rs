@@ -62,6 +62,7 @@ fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
 pub(super) fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
     let address = open.address;
     context.printer.note(&summary(context, library, server));
+    context.printer.note(&format!("Page  http://{address}/"));
     context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
     context.printer.note(&format!("API   http://{address}/api"));
     if matches!(open.doors, Doors::Token(_)) {
