@@ -71,17 +71,30 @@ fn is_name(c: char) -> bool {
     c != '/'
 }
 
+/// The doors, and the most that anybody inside may do.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) doors: Doors,
+    pub(crate) most: Scope,
+}
+
+impl Gate {
+    /// Telling what was heard elsewhere changes nothing that others see.
+    fn bounded(&self, grant: Grant, path: &str) -> Grant {
+        if path == "/ingest" {
+            return grant;
+        }
+        Grant { scope: grant.scope.min(self.most), ..grant }
+    }
+}
+
 /// Lets a request pass, with the [`Grant`] it has, or refuses it.
-pub(crate) async fn guard(
-    State(doors): State<Doors>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(crate) async fn guard(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
     if is_open(path) {
         return next.run(request).await;
     }
-    let admitted = match doors {
+    let admitted = match gate.doors.clone() {
         Doors::Loopback { port, keys } => from_this_machine(request.headers(), port, keys).await,
         Doors::Token(keys) => {
             let by_cookie = is_page(path).then(|| cookie(request.headers(), COOKIE)).flatten();
@@ -91,6 +104,7 @@ pub(crate) async fn guard(
     };
     match admitted {
         Ok(grant) => {
+            let grant = gate.bounded(grant, path);
             request.extensions_mut().insert(grant);
             next.run(request).await
         }

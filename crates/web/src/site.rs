@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::{Doors, Grant, guard};
+use crate::guard::{Doors, Gate, Grant, guard};
 use crate::operation::{Call, Given, Operation, Refusal};
 use crate::pages::FormKey;
 use crate::problem::Problem;
@@ -95,6 +95,8 @@ pub struct Site {
     pub rooms: Rooms,
     pub mounts: Vec<Mount>,
     pub doors: Doors,
+    /// Whether nobody may change anything, whatever token they show.
+    pub read_only: bool,
 }
 
 impl Site {
@@ -122,6 +124,7 @@ impl Site {
             Doors::Loopback { keys, .. } => keys.clone(),
             Doors::Token(keys) => Some(keys.clone()),
         };
+        let most = if self.read_only { Scope::Read } else { Scope::Write };
         let mut router = document::routes(&operations)
             .merge(ingest::routes(gaps, keys))
             .merge(pages::routes(desk.clone(), key, &self.doors))
@@ -137,7 +140,7 @@ impl Site {
             .method_not_allowed_fallback(async || {
                 Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
             })
-            .layer(axum::middleware::from_fn_with_state(self.doors, guard))
+            .layer(axum::middleware::from_fn_with_state(Gate { doors: self.doors, most }, guard))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
@@ -27,7 +28,7 @@ struct Shown {
 }
 
 const TRICKY: &str = "# <script>alert(1)</script> & co\n\nA \u{e0041}hidden word about espresso.\n\n\
-                      ## Cleaning\nblocked_by: [beans]\n\nOn Fridays.\n";
+                      ## Cleaning\n- blocked_by: [beans]\n\nOn Fridays.\n";
 
 impl Browser {
     fn new() -> Self {
@@ -37,7 +38,7 @@ impl Browser {
     fn with(prepare: impl Fn(&mut Command)) -> Self {
         let (root, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         std::fs::write(root.path().join("COFFEE.md"), TRICKY).unwrap();
-        std::fs::write(root.path().join("BEANS.md"), "# Beans\nid: beans\n\nThey are roasted.\n")
+        std::fs::write(root.path().join("BEANS.md"), "# Beans\n- id: beans\n\nThey are roasted.\n")
             .unwrap();
         let mut command = kenning(root.path(), &["--http", "127.0.0.1:0"]);
         command.env("HOME", home.path());
@@ -95,11 +96,13 @@ impl Shown {
 
 /// Tells the server what an agent missed, and returns the gap's id.
 async fn gap(browser: &mut Browser, wanted: &str, call: u8) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let now = u64::try_from(now).unwrap();
     let event = json!({
         "callId": format!("00000000-0000-4000-8000-0000000000{call:02}"),
         "toolName": "mcpeye_request_capability",
         "arguments": {"capability": wanted},
-        "timestamp": 1_700_000_000_000_u64 + u64::from(call),
+        "timestamp": now,
     });
     let batch = json!({"projectId": "shop", "identity": {}, "events": [event]});
     assert_eq!(browser.api("/ingest", &batch).await, StatusCode::OK);
@@ -291,6 +294,16 @@ async fn nothing_is_done_for_a_form_that_is_not_ours() {
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
     assert!(browser.open("/registry").await.html.contains("There is no agent yet."));
     assert_eq!(post(&mut browser, good).await, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn a_server_that_only_reads_has_no_forms() {
+    let mut browser = Browser::with(|command| {
+        command.arg("--read-only");
+    });
+    assert!(form_token(&browser.open("/registry").await.html).is_none());
+    let agent = json!({"name": "a"});
+    assert_eq!(browser.api("/api/v1/agents", &agent).await, StatusCode::FORBIDDEN);
 }
 
 fn create_token(home: &Path, name: &str, scope: &str) -> String {
