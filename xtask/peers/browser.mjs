@@ -135,6 +135,7 @@ async function forms(page) {
   const invoice = await miss(page, "print an invoice", 1);
   const room = await miss(page, "reserve a meeting room", 2);
   await open(page, invoice);
+  await judge(page, "a gap that is open");
   await send(page, `${invoice}/mute`);
   await says(page, "The gap is muted");
   await send(page, `${invoice}/reopen`, { because: "it is wanted" });
@@ -144,13 +145,16 @@ async function forms(page) {
   await send(page, `${invoice}/reopen`);
   await send(page, `${invoice}/merge`, { into: room.split("/").pop() });
   await says(page, "The gaps are one now.");
+  VIEWS.gap = room;
 
   for (const [title, verb, said] of [
     ["Invoices", "accept", "The file is written"],
     ["Rooms", "reject", "The proposal is turned down."],
   ]) {
     const proposal = await propose(title);
+    VIEWS.proposal = proposal;
     await open(page, proposal);
+    await judge(page, "a proposal that waits");
     await send(page, `${proposal}/${verb}`, { by: "Ada" });
     await says(page, said);
   }

@@ -152,15 +152,22 @@ pub(super) fn table(name: &str, table: impl Render) -> Markup {
     html! { div class="scroll" role="region" aria-label=(text(name)) tabindex="0" { (table) } }
 }
 
-/// A share of one, as a bar with its number.
-pub(super) fn bar(share: f64) -> Markup {
+/// A share of one, as a bar.
+pub(super) fn gauge(share: f64) -> Markup {
     let width = format!("{:.1}", share.clamp(0.0, 1.0) * 100.0);
     html! {
+        svg class="gauge" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect class="track" width="100" height="8" {}
+            rect class="fill" width=(width) height="8" {}
+        }
+    }
+}
+
+/// A share of one, as a bar with its number.
+pub(super) fn bar(share: f64) -> Markup {
+    html! {
         span class="bar" {
-            svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                rect class="track" width="100" height="8" {}
-                rect class="fill" width=(width) height="8" {}
-            }
+            (gauge(share))
             span class="number" { (format!("{share:.3}")) }
         }
     }

@@ -1,6 +1,6 @@
 //! `/map`: the files and what waits for what, drawn; while files change, the script draws it anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::{HeaderValue, header};
@@ -24,7 +24,7 @@ const MOST: usize = 600;
 const CELL: (usize, usize) = (228, 40);
 const GAP: usize = 14;
 const HEAD: usize = 30;
-const WIDTH: usize = 1010;
+const WIDTH: usize = 1150;
 /// Columns of files in one folder.
 const COLUMNS: usize = 4;
 
@@ -119,7 +119,7 @@ impl<'a> Plan<'a> {
         let mut plan = Self { folders: Vec::new(), files: Vec::new(), height: 0 };
         let (mut x, mut y, mut tallest) = (0, 0, 0);
         for (name, files) in by_folder {
-            let columns = files.len().min(COLUMNS);
+            let columns = files.len().isqrt().clamp(2, COLUMNS).min(files.len());
             let width = columns * (CELL.0 + GAP) + GAP;
             let height = HEAD + files.len().div_ceil(columns) * (CELL.1 + GAP) + GAP;
             if x > 0 && x + width > WIDTH {
@@ -162,12 +162,12 @@ fn drawing(plan: &Plan<'_>, edges: &Edges) -> Markup {
                     height=(folder.height) rx="10" {}
                 text class="folder" x=(folder.x + GAP) y=(folder.y + 20) { (text(&folder.name)) }
             }
+            @for (file, x, y) in &plan.files { (cell(*file, *x, *y)) }
             @for (from, to) in edges.keys() {
                 @if let (Some(from), Some(to)) = (plan.place(from), plan.place(to)) {
                     path class="edge" d=(curve(from, to)) marker-end="url(#arrow)" {}
                 }
             }
-            @for (file, x, y) in &plan.files { (cell(*file, *x, *y)) }
         }
     }
 }
@@ -195,31 +195,31 @@ fn kind_class(kind: &str) -> &'static str {
     KINDS.into_iter().find(|known| *known == kind).unwrap_or("other")
 }
 
-/// From the side of one file to the nearer side of the other.
-fn curve(from: (usize, usize), to: (usize, usize)) -> String {
-    let middle = CELL.1 / 2;
-    let (start, end) =
-        if from.0 <= to.0 { (from.0 + CELL.0, to.0) } else { (from.0, to.0 + CELL.0) };
-    let ((y1, y2), half) = ((from.1 + middle, to.1 + middle), usize::midpoint(start, end));
-    if from.0 == to.0 {
-        let (side, out) = (from.0 + CELL.0, from.0 + CELL.0 + 3 * GAP);
-        return format!("M{side} {y1} C{out} {y1} {out} {y2} {side} {y2}");
+/// From the edge of one file to the nearest edge of the other.
+fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
+    let (width, height) = CELL;
+    let middle = |x: usize| x + width / 2;
+    if y1 == y2 {
+        // Below the files between them.
+        let (bottom, low) = (y1 + height, y1 + height + 2 * GAP);
+        let (from, to) = (middle(x1), middle(x2));
+        return format!("M{from} {bottom} C{from} {low} {to} {low} {to} {bottom}");
     }
-    format!("M{start} {y1} C{half} {y1} {half} {y2} {end} {y2}")
+    let (start, end) = if y1 < y2 { (y1 + height, y2) } else { (y1, y2 + height) };
+    let (from, to, half) = (middle(x1), middle(x2), usize::midpoint(start, end));
+    format!("M{from} {start} C{from} {half} {to} {half} {to} {end}")
 }
 
 /// The same in words.
 fn list(snapshot: &Snapshot, edges: &Edges) -> Markup {
     let title = |id: &str| snapshot.resolve(id).map_or(id.to_owned(), |it| it.title().to_owned());
     let named = |id: &str| node(id, &title(id));
-    let waiting: BTreeSet<&String> = edges.keys().map(|(from, _)| from).collect();
     html! {
         h2 { "What waits for what" }
         @if edges.is_empty() {
             p class="empty" { "No file waits for another. A section says what it waits for with "
                 code { "blocked_by" } " in its metadata." }
         } @else {
-            p class="hint" { (waiting.len()) " files wait for others." }
             ul {
                 @for ((from, to), count) in edges {
                     li { (named(from)) " waits for " (named(to))

@@ -7,7 +7,7 @@ use kenning_registry::agents::ListAgentsRequest;
 use maud::{Markup, html};
 
 use super::form::encoded;
-use super::layout::{Tab, bar, empty, table, time};
+use super::layout::{Tab, empty, gauge, table, time};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, Sorry};
@@ -77,7 +77,7 @@ fn numbers(snapshot: &Snapshot, counts: &Counts) -> Markup {
             div { dt { "Files" } dd { a href="/map" { (snapshot.file_count()) } } }
             div { dt { "Nodes" } dd { a href="/usage" { (snapshot.node_count()) } } }
             div { dt { "With vectors" } dd { (coverage.embedded) " of " (coverage.total) }
-                dd class="small" { (bar(share)) } }
+                dd class="small" { (gauge(share)) } }
             div { dt { "To mend" } dd { a href="#mend" { (snapshot.diagnostics().len()) } } }
             div { dt { "Agents" } dd { a href="/registry" { (number(counts.agents)) } } }
             div { dt { "Open gaps" } dd { a href="/gaps" { (number(counts.gaps)) } } }

@@ -157,13 +157,13 @@ fn results(found: &SearchResponse) -> Markup {
                                 div class="small" { code { (text(&one.path)) } }
                                 div class="small" { (text(&one.snippet)) }
                             }
-                            td { (bar(one.score.value)) }
-                            td { (bar(one.score.keyword.into())) }
-                            td { @match one.score.semantic {
+                            td data-label="Score" { (bar(one.score.value)) }
+                            td data-label="Words" { (bar(one.score.keyword.into())) }
+                            td data-label="Meaning" { @match one.score.semantic {
                                 Some(cosine) => (bar(cosine.into())),
                                 None => "–",
                             } }
-                            td class="n" { (one.estimated_tokens) }
+                            td class="n" data-label="Tokens" { (one.estimated_tokens) }
                         }
                     }
                 }
@@ -191,11 +191,11 @@ fn recommendations(advised: &DiscoverResponse) -> Markup {
                                 (node(&one.id, &one.title)) " " (badge(&one.kind))
                                 div class="small" { code { (text(&one.path)) } }
                             }
-                            td { (bar(one.relevance_score)) div class="small" { (advice(one.relevance_score)) } }
+                            td data-label="Relevance" { (bar(one.relevance_score)) div class="small" { (advice(one.relevance_score)) } }
                             td class="wide" { ul class="plain small" {
                                 @for reason in one.reason.split("; ") { li { (text(reason)) } }
                             } }
-                            td class="n" { (one.estimated_tokens) }
+                            td class="n" data-label="Tokens" { (one.estimated_tokens) }
                         }
                     }
                 }
