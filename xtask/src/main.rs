@@ -19,7 +19,7 @@ cargo xtask test     everything: format, lints, tests, documents, the MCP confor
 cargo xtask clients  only the real clients, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
 cargo xtask docs     write the generated documents anew
-cargo xtask bench    measure, and write docs/benchmarks.md
+cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
 
 fn main() -> Result<()> {
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         ["clients"] => clients(),
         ["browser"] => browser(),
         ["docs"] => docs(),
-        ["bench"] => bench::run(),
+        ["bench", sections @ ..] => bench::run(sections),
         _ => {
             print!("{USAGE}");
             bail!("`{}` is not a chore", words.join(" "))

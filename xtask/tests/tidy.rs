@@ -10,11 +10,12 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     (
         "kenning",
         &[
             "kenning-catalog",
+            "kenning-compose",
             "kenning-embed",
             "kenning-gaps",
             "kenning-knowledge",
@@ -25,22 +26,33 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "kenning-wrap",
         ],
     ),
-    ("kenning-mcp", &["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"]),
+    (
+        "kenning-mcp",
+        &[
+            "kenning-catalog",
+            "kenning-compose",
+            "kenning-gaps",
+            "kenning-knowledge",
+            "kenning-registry",
+        ],
+    ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
     ("kenning-web", &["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
+    ("kenning-compose", &[]),
     ("kenning-registry", &[]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
+    ("heard-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &[]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
-const ROOMS: [&str; 4] =
-    ["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
+const ROOMS: [&str; 5] =
+    ["kenning-catalog", "kenning-compose", "kenning-gaps", "kenning-knowledge", "kenning-registry"];
 const NOT_IN_ROOMS: [&str; 7] = ["rmcp", "axum", "hyper", "reqwest", "tokio", "clap", "sqlx"];
 
 #[test]

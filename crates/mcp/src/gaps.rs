@@ -131,6 +131,8 @@ fn propose_knowledge() -> Tool {
     fn run(rooms: &Rooms, request: &ProposeRequest) -> Result<ProposalResponse, Error> {
         rooms.gaps()?.propose(request, Rooms::now())
     }
+    const GAP_NOT_FOUND: CommonError =
+        CommonError { code: Code::GapNotFound.as_str(), message: "There is no gap of this id" };
     const DATABASE_ERROR: CommonError = CommonError {
         code: Code::DatabaseError.as_str(),
         message: "The store failed; nothing was proposed",
@@ -148,7 +150,7 @@ fn propose_knowledge() -> Tool {
                 "targetPath": "guides/EXPORTING.md"
             }),
         }],
-        errors: &[INVALID_ARGUMENT, DATABASE_ERROR],
+        errors: &[INVALID_ARGUMENT, GAP_NOT_FOUND, DATABASE_ERROR],
         ..Tool::new("propose_knowledge", Toolset::GapsWrite, run)
     }
 }

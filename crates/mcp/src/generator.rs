@@ -31,3 +31,14 @@ pub struct SelectionStrategy {
     /// The generator that is taken if nothing speaks for another; empty if there is none.
     pub fallback: String,
 }
+
+impl SelectionStrategy {
+    /// Where there is nothing to choose from.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            kind: "none".to_owned(),
+            explanation: "This server has no generators".to_owned(),
+            fallback: String::new(),
+        }
+    }
+}

@@ -8,6 +8,7 @@ use kenning_knowledge::count_tokens;
 
 use crate::capabilities::{self, Capabilities};
 use crate::catalog;
+use crate::compose;
 use crate::gaps;
 use crate::gate;
 use crate::generator::Generators;
@@ -27,13 +28,21 @@ pub enum Toolset {
     Registry,
     Gaps,
     GapsWrite,
+    Compose,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 5] =
-        [Self::Knowledge, Self::Catalog, Self::Registry, Self::Gaps, Self::GapsWrite];
+    pub const ALL: [Self; 6] = [
+        Self::Knowledge,
+        Self::Catalog,
+        Self::Registry,
+        Self::Gaps,
+        Self::GapsWrite,
+        Self::Compose,
+    ];
 
-    /// Those that are there unless others are asked for.
+    /// Those that are on unless somebody says otherwise. Tools of the others are many, and most
+    /// sessions need none of them.
     pub const DEFAULT: [Self; 4] = [Self::Knowledge, Self::Catalog, Self::Registry, Self::Gaps];
 
     pub fn name(self) -> &'static str {
@@ -43,6 +52,7 @@ impl Toolset {
             Self::Registry => "registry",
             Self::Gaps => "gaps",
             Self::GapsWrite => "gaps-write",
+            Self::Compose => "compose",
         }
     }
 
@@ -63,6 +73,10 @@ impl Toolset {
             }
             Self::Gaps => "What no tool can do, ask for by `mcpeye_request_capability`.",
             Self::GapsWrite => "",
+            Self::Compose => {
+                "`list_artifacts` shows the files, such as AGENTS.md, that can be made from what is \
+                 known, `preview_generation` what they would say."
+            }
         }
     }
 
@@ -113,21 +127,32 @@ impl Inventory {
     /// All there is.
     pub fn full() -> Self {
         Self {
-            tools: [knowledge::tools(), catalog::tools(), registry::tools(), gaps::tools()]
-                .concat(),
+            tools: [
+                knowledge::tools(),
+                catalog::tools(),
+                registry::tools(),
+                gaps::tools(),
+                compose::tools(),
+            ]
+            .concat(),
             resources: vec![
                 Arc::new(knowledge::KnowledgeResources),
                 Arc::new(registry::RegistryResources),
+                Arc::new(compose::ConfigResources),
+                Arc::new(compose::SchemaResources),
+                Arc::new(compose::ContentResources),
+                Arc::new(compose::GeneratorResources),
                 Arc::new(Capabilities),
             ],
             prompts: knowledge::prompts(),
-            generators: None,
+            generators: Some(Arc::new(compose::ComposeGenerators)),
             limits: [
                 gate::limits(),
                 house::limits(),
                 knowledge::limits(),
                 catalog::limits(),
                 registry::limits(),
+                compose::limits(),
             ]
             .concat(),
         }

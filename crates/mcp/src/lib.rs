@@ -1,7 +1,7 @@
 //! Kenning over the Model Context Protocol.
 //!
 //! The [`Inventory`] is the one place where a tool, a resource family or a prompt is registered
-//! ([`knowledge`], [`catalog`] and [`registry`] hold those of their rooms). A [`House`] is an
+//! ([`knowledge`], [`catalog`], [`registry`] and [`compose`] hold those of their rooms). A [`House`] is an
 //! inventory and the [`Rooms`] behind it; [`capabilities`] describes it to clients, from what it
 //! is. A [`Server`] answers a client from a house; [`stdio`] and [`http`] carry it.
 //!
@@ -9,6 +9,7 @@
 
 pub mod capabilities;
 pub mod catalog;
+pub mod compose;
 pub mod gaps;
 mod gate;
 pub mod generator;

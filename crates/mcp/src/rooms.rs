@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{NaiveDate, Utc};
 use kenning_catalog::Catalog;
+use kenning_compose::Compose;
 use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
 use kenning_knowledge::discover::{Discovery, Miss, MissLog};
@@ -20,6 +21,8 @@ pub struct Rooms {
     pub catalog: Arc<Catalog>,
     /// `None` without a place to remember it.
     pub registry: Option<Registry>,
+    /// `None` without a workspace to work in.
+    pub compose: Option<Compose>,
     /// Where questions that found nothing are noted, if there is a place for it.
     pub misses: Option<Arc<dyn MissLog>>,
     /// Where is counted what was found and read.
@@ -45,12 +48,17 @@ impl Rooms {
             misses: None,
             usage: None,
             gaps: None,
+            compose: None,
             ear: None,
         }
     }
 
     pub(crate) fn registry(&self) -> Result<&Registry, kenning_registry::Error> {
         self.registry.as_ref().ok_or_else(|| kenning_registry::Error::database(NoStore))
+    }
+
+    pub(crate) fn compose(&self) -> Result<&Compose, kenning_compose::Error> {
+        self.compose.as_ref().ok_or(kenning_compose::Error::NoWorkspace)
     }
 
     pub(crate) fn note_miss(&self, tool: &'static str, query: &str) {

@@ -199,12 +199,11 @@ impl ServerHandler for Server {
         let mut arguments = request.arguments.unwrap_or_default();
         let called = Called::begin(&request.name, &mut arguments, &context);
         let began = Instant::now();
-        let outcome = match self.inventory().tool(&request.name) {
-            Some(tool) => self.run(tool, arguments, context).await,
-            None => {
-                let message = format!("there is no tool `{}`", request.name);
-                Err(ErrorData::invalid_params(message, None))
-            }
+        let outcome = if let Some(tool) = self.inventory().tool(&request.name) {
+            self.run(tool, arguments, context).await
+        } else {
+            let message = format!("there is no tool `{}`", request.name);
+            Err(ErrorData::invalid_params(message, None))
         };
         if let Some(ear) = &self.house.rooms.ear {
             ear.heard(called.end(began.elapsed(), &outcome));

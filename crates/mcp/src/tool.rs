@@ -163,10 +163,11 @@ impl Tool {
     }
 }
 
-fn answer<Request, Response, Fault>(
+/// The answer of a room to these arguments.
+pub(crate) fn answer<Request, Response, Fault>(
     rooms: &Rooms,
     arguments: JsonObject,
-    run: fn(&Rooms, &Request) -> Result<Response, Fault>,
+    run: impl FnOnce(&Rooms, &Request) -> Result<Response, Fault>,
 ) -> CallToolResult
 where
     Request: DeserializeOwned,

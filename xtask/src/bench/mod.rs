@@ -7,7 +7,7 @@ mod peer;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::outside;
@@ -37,7 +37,43 @@ struct Scale {
     memory_mb: usize,
 }
 
-pub(crate) fn run() -> Result<()> {
+/// A part of the page, and what measures it.
+const SECTIONS: [(&str, fn() -> Result<String>); 5] = [
+    ("stack", stack),
+    ("scale", scale),
+    ("steps", steps),
+    ("store", store),
+    ("description", description),
+];
+
+/// Measures these sections, or all, and writes them into the page.
+pub(crate) fn run(wanted: &[&str]) -> Result<()> {
+    let known = SECTIONS.map(|(name, _)| name);
+    if let Some(unknown) = wanted.iter().find(|name| !known.contains(name)) {
+        bail!("there is no section `{unknown}`; there is {}", known.join(", "));
+    }
+    let path = root().join("docs/benchmarks.md");
+    for (name, measure) in SECTIONS {
+        if wanted.is_empty() || wanted.contains(&name) {
+            let measured = format!("Machine: {}.\n\n{}", machine(), measure()?.trim());
+            fs::write(&path, replaced(&fs::read_to_string(&path)?, name, &measured)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The page with another text between a section's marks.
+fn replaced(page: &str, name: &str, text: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("\n<!-- /{name} -->"));
+    let marks = page.split_once(&begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&end)?;
+        Some((before, after))
+    });
+    let (before, after) = marks.with_context(|| format!("the page has no section `{name}`"))?;
+    Ok(format!("{before}{begin}{text}{end}{after}"))
+}
+
+fn stack() -> Result<String> {
     cargo(&["build", "--release", "--workspace", "--bins"])?;
     let python = outside::python()?;
     let folder = Folder::new()?;
@@ -46,32 +82,47 @@ pub(crate) fn run() -> Result<()> {
     for (name, form) in [("Python, 8-bit", "onnx"), ("Python, torch", "torch")] {
         systems.push((name, peer::measure(&python, form, &corpus, folder.path())?));
     }
+    Ok(beside(&corpus, &systems))
+}
+
+fn scale() -> Result<String> {
     let scale: Scale = serde_json::from_str(last_line(&bench("kenning-knowledge", "scale")?))?;
-    let text = format!(
-        "# Benchmarks\n\n\
-         Measured by `cargo xtask bench`, which writes this page. Times on a shared machine are \
-         noisy: what counts is how two columns of one run compare.\n\n\
-         Machine: {}.\n\n\
-         ## Beside the usual stack\n\n{}\n\
-         ## {} nodes\n\n{}\n\
-         ## Single steps\n\n\
-         2,000 files with 16,000 sections ([the benchmark](../crates/knowledge/benches/index.rs)): \
+    Ok(at_scale(&scale))
+}
+
+fn steps() -> Result<String> {
+    Ok(format!(
+        "2,000 files with 16,000 sections ([the benchmark](../crates/knowledge/benches/index.rs)): \
          `open` reads and indexes all of them by keyword from nothing, `sync_nothing` finds that \
          nothing changed, `sync_one_edit` takes in one edited file, `search_keyword` answers one \
          query.\n\n{}\n\
          The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}\n\
          The catalog ([the benchmark](../crates/catalog/benches/lookup.rs)): loading it, and one \
          lookup by name, by alias, and by words that are ranked by their looks:\n\n{}",
-        machine(),
-        beside(&corpus, &systems),
-        scale.nodes,
-        at_scale(&scale),
         table_of(&bench("kenning-knowledge", "index")?),
         table_of(&bench("kenning-embed", "embed")?),
         table_of(&bench("kenning-catalog", "lookup")?),
-    );
-    fs::write(root().join("docs/benchmarks.md"), text)?;
-    Ok(())
+    ))
+}
+
+fn store() -> Result<String> {
+    Ok(format!(
+        "The registry ([the benchmark](../crates/store/benches/registry.rs)), on both databases; \
+         PostgreSQL with its own settings, so that what it answers has reached the disk:\n\n\
+         ```text\n{}\n```\n\n\
+         Calls that are taken in ([the benchmark](../crates/store/benches/gaps.rs)), each batch on \
+         the disk before it is acknowledged:\n\n{}",
+        bench("kenning-store", "registry")?.trim(),
+        table_of(&bench("kenning-store", "gaps")?),
+    ))
+}
+
+fn description() -> Result<String> {
+    Ok(format!(
+        "What the server says of itself ([the benchmark](../crates/mcp/benches/capabilities.rs)), \
+         one read of each:\n\n{}",
+        table_of(&bench("kenning-mcp", "capabilities")?),
+    ))
 }
 
 fn beside(corpus: &corpus::Corpus, systems: &[(&str, Measured)]) -> String {

@@ -1,6 +1,7 @@
 //! The command line: what can be typed. What it does is in [`crate::commands`].
 
 mod catalog;
+mod compose;
 mod gaps;
 mod knowledge;
 mod registry;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use catalog::*;
+pub use compose::*;
 pub use gaps::*;
 pub use knowledge::*;
 pub use registry::*;
@@ -111,6 +113,8 @@ pub enum Command {
     Proposals(Proposals),
     /// Show which knowledge is used, and which never is
     Usage(Usage),
+    /// Make files, such as AGENTS.md, from what is known
+    Compose(Compose),
     /// Look after the tokens that other machines need
     #[command(subcommand)]
     Token(Token),

@@ -33,7 +33,7 @@ fn before(age: Duration) -> u64 {
 }
 
 /// Gaps as a command sees them: with all that was heard until now.
-fn heard(store: Arc<Store>) -> Result<Gaps, Failure> {
+pub(super) fn heard(store: Arc<Store>) -> Result<Gaps, Failure> {
     let gaps = Gaps::new(store).with_embedder(Arc::new(embed));
     gaps.digest(now())?;
     Ok(gaps)

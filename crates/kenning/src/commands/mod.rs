@@ -4,6 +4,7 @@ mod bases;
 mod cache;
 mod catalog;
 mod completions;
+mod compose;
 mod config;
 mod deps;
 mod discover;
@@ -80,6 +81,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Gaps(words) => gaps::gaps(&context, words),
         Command::Proposals(words) => gaps::proposals(&context, words),
         Command::Usage(words) => gaps::usage(&context, words),
+        Command::Compose(words) => compose::run(&context, words),
         Command::Token(token) => token::run(&context, token),
         Command::Store(store) => store::run(&context, &store),
         Command::Cache(cache) => cache::run(&context, &cache),

@@ -172,6 +172,11 @@ impl Layers {
         self.leaves.get(key).map(|(_, origin)| origin)
     }
 
+    /// The folder of the project: that of its settings, or the one at hand.
+    pub fn project_folder(&self) -> &Path {
+        self.project_directory.as_deref().unwrap_or(&self.working_directory)
+    }
+
     /// The project's file that is in force.
     pub fn project_file(&self) -> Option<&Path> {
         self.project_file.as_deref()

@@ -37,7 +37,7 @@ pub(super) fn of(house: &House) -> Registered {
         all.into_iter().map(|one| (one["type"].as_str().unwrap_or_default().to_owned(), one));
     Registered {
         generators: by_type.collect(),
-        selection_strategy: strategy.unwrap_or_else(nothing_to_select),
+        selection_strategy: strategy.unwrap_or_else(SelectionStrategy::nothing),
         metadata,
     }
 }
@@ -46,12 +46,4 @@ pub(super) fn of(house: &House) -> Registered {
 pub(super) fn list(house: &House) -> Vec<Value> {
     let generators = house.inventory.generators.as_ref();
     generators.map(|generators| generators.list(&house.rooms)).unwrap_or_default()
-}
-
-fn nothing_to_select() -> SelectionStrategy {
-    SelectionStrategy {
-        kind: "none".to_owned(),
-        explanation: "This server has no generators".to_owned(),
-        fallback: String::new(),
-    }
 }

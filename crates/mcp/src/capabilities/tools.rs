@@ -1,6 +1,7 @@
 //! `capabilities://tools`: what can be called, and what comes of it.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use rmcp::model::JsonObject;
 use serde::Serialize;
@@ -19,6 +20,8 @@ pub(super) struct Tools<'a> {
     metadata: Metadata,
 }
 
+static TEXT: LazyLock<JsonObject> = LazyLock::new(JsonObject::new);
+
 #[derive(Debug, Serialize)]
 struct Described<'a> {
     name: &'static str,
@@ -26,8 +29,8 @@ struct Described<'a> {
     description: &'static str,
     version: &'static str,
     input_schema: &'a JsonObject,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_schema: Option<&'a JsonObject>,
+    /// Empty, which fits anything, for a tool that answers with text alone.
+    output_schema: &'a JsonObject,
     examples: Vec<Example<'a>>,
     common_errors: Vec<&'a CommonError>,
     performance: Performance,
@@ -65,7 +68,7 @@ fn describe<'a>(house: &House, tool: &'a Tool) -> Described<'a> {
         description: tool.description,
         version: VERSION,
         input_schema: &tool.input_schema,
-        output_schema: tool.output_schema.as_deref(),
+        output_schema: tool.output_schema.as_deref().unwrap_or(&TEXT),
         examples: examples.collect(),
         common_errors: tool.common_errors().collect(),
         performance: Performance {

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Connection, Executor};
 
 use crate::site::{Client, Hold, Site, call, connect, describe, described_tools};
+use crate::workspace::{self, BROKEN_DRAFT, DRAFT, ENDLESS_DRAFT};
 
 /// Tool, code, and arguments that lead to it in the bases of [`site`].
 fn provocations() -> Vec<(&'static str, &'static str, Value)> {
     let skill = |name: &str, version: &str| json!([{"skill_name": name, "version": version}]);
-    vec![
+    let mut provocations = vec![
         ("discover_context", "INVALID_ARGUMENT", json!({"task_description": " "})),
         ("retrieve_knowledge", "INVALID_ARGUMENT", json!({"ids": []})),
         ("list_knowledge_bases", "INVALID_ARGUMENT", json!({"max_results": 0})),
@@ -70,6 +71,116 @@ fn provocations() -> Vec<(&'static str, &'static str, Value)> {
             json!({"agent_id": 11, "skill_name": "x"}),
         ),
         ("deactivate_capability", "INVALID_ARGUMENT", json!({"agent_id": 11, "skill_name": ""})),
+        ("mcpeye_request_capability", "INVALID_ARGUMENT", json!({"capability": " "})),
+        (
+            "propose_knowledge",
+            "INVALID_ARGUMENT",
+            json!({"title": "x", "markdown": "x", "targetPath": "../x.md"}),
+        ),
+        (
+            "propose_knowledge",
+            "GAP_NOT_FOUND",
+            json!({"title": "x", "markdown": "x", "targetPath": "x.md", "gapId": "g-0"}),
+        ),
+    ];
+    let tools = ["generate_content", "regenerate_content", "preview_generation"];
+    provocations.extend(tools.into_iter().flat_map(generating));
+    provocations.extend(composing());
+    provocations
+}
+
+/// The three tools that generate go wrong in the same ways.
+fn generating(tool: &'static str) -> Vec<(&'static str, &'static str, Value)> {
+    let of = |code, id: &str| (tool, code, json!({"content_config_id": id}));
+    vec![
+        of("CONFIG_NOT_FOUND", "nowhere"),
+        of("INVALID_ID", "../nowhere"),
+        of("CONFIG_INVALID", "invalid"),
+        of("MISSING_VARIABLE", "needs-name"),
+        of("TEMPLATE_ERROR", "broken"),
+        of("LIMIT_EXCEEDED", "endless"),
+        of("GENERATOR_UNAVAILABLE", "needs-model"),
+        of("SOURCE_FAILED", "agents-md"),
+        (tool, "INVALID_ARGUMENT", json!({})),
+    ]
+}
+
+fn composing() -> Vec<(&'static str, &'static str, Value)> {
+    let many: Vec<String> = (0..51).map(|n| format!("c{n}")).collect();
+    let assemble = |code, id: &str| ("assemble_artifact", code, json!({"artifact_config_id": id}));
+    let trace = |code, id: &str| ("trace_dependencies", code, json!({"artifact_config_id": id}));
+    let test = |code, id: &str| ("test_config", code, json!({"draft_id": id}));
+    let save = |code, draft: &str, id: &str| {
+        ("save_config", code, json!({"draft_id": draft, "config_id": id}))
+    };
+    let modify = |code, id: &str, updates: Value| {
+        ("modify_config", code, json!({"config_id": id, "updates": updates}))
+    };
+    let of = |tool, code, id: &str| (tool, code, json!({"content_id": id}));
+    let validate = |code, id: &str| ("validate_content", code, json!({"content_or_config_id": id}));
+    let draft = |kind: &str, data: Value| json!({"config_type": kind, "config_data": data});
+    let (query, delete) = ("query_ephemeral_storage", "delete_content");
+    vec![
+        ("batch_generate_content", "INVALID_ID", json!({"content_ids": ["../x"]})),
+        ("batch_generate_content", "LIMIT_EXCEEDED", json!({"content_ids": many})),
+        ("batch_generate_content", "INVALID_ARGUMENT", json!({"content_ids": []})),
+        validate("CONFIG_NOT_FOUND", "nowhere"),
+        validate("INVALID_ID", "../nowhere"),
+        validate("CONFIG_INVALID", "invalid"),
+        ("validate_content", "INVALID_ARGUMENT", json!({})),
+        assemble("CONFIG_NOT_FOUND", "nowhere"),
+        assemble("INVALID_ID", "../nowhere"),
+        assemble("CONFIG_INVALID", "invalid"),
+        assemble("CHILD_FAILED", "agents-md"),
+        assemble("MERGE_FAILED", "merged"),
+        assemble("OUTPUT_CHANGED", "occupied"),
+        assemble("TEMPLATE_ERROR", "broken"),
+        assemble("LIMIT_EXCEEDED", "too-many"),
+        (
+            "assemble_artifact",
+            "INVALID_PATH",
+            json!({"artifact_config_id": "client-config", "output_path": "../x.md"}),
+        ),
+        ("assemble_artifact", "INVALID_ARGUMENT", json!({})),
+        trace("CONFIG_NOT_FOUND", "nowhere"),
+        trace("INVALID_ID", "../nowhere"),
+        trace("CONFIG_INVALID", "invalid"),
+        ("trace_dependencies", "INVALID_ARGUMENT", json!({})),
+        ("list_artifacts", "INVALID_ARGUMENT", json!({"limit": 0})),
+        ("list_content", "INVALID_ARGUMENT", json!({"limit": 0})),
+        ("list_generators", "INVALID_ARGUMENT", json!({"source": "elsewhere"})),
+        ("draft_config", "CONFIG_INVALID", draft("content", json!({}))),
+        ("draft_config", "LIMIT_EXCEEDED", draft("artifact", workspace::artifact("many", 101))),
+        ("draft_config", "INVALID_ARGUMENT", json!({})),
+        test("DRAFT_NOT_FOUND", "draft-content-nowhere"),
+        test("INVALID_ID", "../nowhere"),
+        test("MISSING_VARIABLE", DRAFT),
+        test("TEMPLATE_ERROR", BROKEN_DRAFT),
+        test("LIMIT_EXCEEDED", ENDLESS_DRAFT),
+        ("test_config", "INVALID_ARGUMENT", json!({})),
+        save("DRAFT_NOT_FOUND", "draft-content-nowhere", "x"),
+        save("INVALID_ID", DRAFT, "../x"),
+        save("CONFIG_EXISTS", DRAFT, "needs-name"),
+        ("save_config", "INVALID_ARGUMENT", json!({})),
+        modify("CONFIG_NOT_FOUND", "nowhere", json!({})),
+        modify("INVALID_ID", "../nowhere", json!({})),
+        modify("CONFIG_INVALID", "needs-name", json!({"elements": null})),
+        ("modify_config", "INVALID_ARGUMENT", json!({})),
+        of(query, "CONFIG_NOT_FOUND", "nowhere"),
+        of(query, "INVALID_ID", "../nowhere"),
+        (
+            query,
+            "CONTENT_NOT_FOUND",
+            json!({"content_id": "client-config", "retrieval": "version:none"}),
+        ),
+        (query, "INVALID_ARGUMENT", json!({"limit": 0})),
+        ("cleanup_ephemeral", "INVALID_ID", json!({"filter": {"content_id": "../x"}})),
+        ("cleanup_ephemeral", "INVALID_ARGUMENT", json!({"retention": 3})),
+        of(delete, "CONFIG_NOT_FOUND", "nowhere"),
+        of(delete, "CONTENT_NOT_FOUND", "needs-name"),
+        of(delete, "CONTENT_REFERENCED", "referenced"),
+        of(delete, "INVALID_ID", "../nowhere"),
+        (delete, "INVALID_ARGUMENT", json!({})),
     ]
 }
 
@@ -103,8 +214,8 @@ async fn every_advertised_code_can_be_provoked() {
     assert_eq!(call(&client, "register_agent_capabilities", held).await["success"], true);
     let provocations = provocations();
     for (tool, code) in advertised(&client).await {
-        // Those two have tests of their own below.
-        if ["UNAVAILABLE", "DATABASE_ERROR"].contains(&code.as_str()) {
+        // Those have tests of their own.
+        if ["UNAVAILABLE", "DATABASE_ERROR", "STORAGE_ERROR"].contains(&code.as_str()) {
             continue;
         }
         let known = provocations.iter().any(|(of, to, _)| (*of, *to) == (&*tool, &*code));
@@ -145,11 +256,12 @@ async fn a_store_that_breaks_is_a_database_error() {
     assert!(failing > 0);
 }
 
-/// Takes away the tables that the registry is kept in, as another program might.
+/// Takes away the tables that things are kept in, as another program might.
 async fn break_store(site: &Site) {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(site.store_file());
     let mut connection = options.connect().await.unwrap();
-    let drop = "PRAGMA foreign_keys = OFF; DROP TABLE agent_capabilities; DROP TABLE agents;";
+    let drop = "PRAGMA foreign_keys = OFF; DROP TABLE agent_capabilities; DROP TABLE agents; \
+                DROP TABLE proposals;";
     connection.execute(drop).await.unwrap();
     connection.close().await.unwrap();
 }

@@ -1,12 +1,16 @@
 //! Every limit that is advertised holds: so much is taken, and no more.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use kenning_mcp::Inventory;
+use kenning_compose::Timestamp;
+use kenning_mcp::{Inventory, Rooms};
 use rmcp::model::{ArgumentInfo, CallToolRequestParams, CompleteRequestParams, Reference};
 use serde_json::{Value, json};
 
 use crate::site::{Client, Hold, Site, answer, call, connect, describe};
+use crate::workspace;
 
 #[tokio::test]
 async fn every_advertised_limit_holds() {
@@ -33,6 +37,10 @@ async fn provoke(client: &Client, name: &str, limit: usize) {
         "max_source_claims" => source_claims(client, limit).await,
         "max_agent_id" => agent_id(client, limit).await,
         "max_catalog_name_chars" => catalog_names(client, limit).await,
+        "max_content_size_bytes" => content_size(client, limit).await,
+        "max_artifact_components" => components(client, limit).await,
+        "ephemeral_retention_days" => retention(limit).await,
+        "max_batch_size" => batch_size(client, limit).await,
         "max_version_chars" => {
             let version = |length: usize| format!("1.0.0-{}", "a".repeat(length - 6));
             let arguments = |length| register(1, "x", &version(length), &json!({}));
@@ -89,6 +97,15 @@ fn asking_for(limit: &str) -> Vec<(&'static str, Arguments)> {
         "max_skill_query_chars" => {
             vec![("list_all_capabilities", |n| json!({"query": "x".repeat(n)}))]
         }
+        "max_batch_parallel" => vec![(
+            "batch_generate_content",
+            |n| json!({"content_ids": ["referenced"], "max_parallel": n}),
+        )],
+        "max_listed_configs" => vec![
+            ("list_content", |n| json!({"limit": n})),
+            ("list_artifacts", |n| json!({"limit": n})),
+            ("query_ephemeral_storage", |n| json!({"limit": n})),
+        ],
         unknown => panic!("`{unknown}` is advertised, and nothing here provokes it"),
     }
 }
@@ -106,6 +123,55 @@ async fn taken(client: &Client, tool: &'static str, arguments: Value) {
 async fn refused(client: &Client, tool: &'static str, arguments: Value) {
     let answer = call(client, tool, arguments).await;
     assert_eq!(answer["error"], "INVALID_ARGUMENT", "{tool}: {answer}");
+}
+
+async fn exceeded(client: &Client, tool: &'static str, arguments: Value) {
+    let answer = call(client, tool, arguments).await;
+    assert_eq!(answer["error"], "LIMIT_EXCEEDED", "{tool}: {answer}");
+}
+
+async fn content_size(client: &Client, limit: usize) {
+    let arguments = |length: usize| {
+        let rest = "x".repeat(length - r#"{"name":""}"#.len());
+        json!({"content_config_id": "needs-name", "context": {"name": rest}})
+    };
+    exceeded(client, "preview_generation", arguments(limit + 1)).await;
+    taken(client, "preview_generation", arguments(limit)).await;
+}
+
+async fn components(client: &Client, limit: usize) {
+    let draft = |children| json!({"config_type": "artifact", "config_data": workspace::artifact("x", children)});
+    taken(client, "draft_config", draft(limit)).await;
+    exceeded(client, "draft_config", draft(limit + 1)).await;
+}
+
+async fn batch_size(client: &Client, limit: usize) {
+    let ids = |count: usize| (0..count).map(|n| format!("c{n}")).collect::<Vec<_>>();
+    let answer = call(client, "batch_generate_content", json!({"content_ids": ids(limit)})).await;
+    assert_eq!(answer["failed"], limit, "there are no such configs: {answer}");
+    exceeded(client, "batch_generate_content", json!({"content_ids": ids(limit + 1)})).await;
+}
+
+/// Time passes by a clock of its own.
+async fn retention(days: usize) {
+    const DAY: i64 = 86_400_000;
+    let now = Arc::new(AtomicI64::new(1_766_829_600_000));
+    let (clock, site) = (now.clone(), Site::handbook());
+    let folder = tempfile::tempdir().unwrap();
+    let compose =
+        workspace::open_at(folder.path(), move || Timestamp(clock.load(Ordering::SeqCst)));
+    let client = connect(Inventory::full(), Rooms { compose: Some(compose), ..site.rooms() }).await;
+    let generate = json!({"content_config_id": "referenced", "force": true});
+    let versions = async || {
+        let all = json!({"content_id": "referenced", "retrieval": "all"});
+        call(&client, "query_ephemeral_storage", all).await["total"].clone()
+    };
+    now.fetch_add(i64::try_from(days).unwrap() * DAY, Ordering::SeqCst);
+    taken(&client, "generate_content", generate.clone()).await;
+    assert_eq!(versions().await, 2);
+    now.fetch_add(DAY, Ordering::SeqCst);
+    taken(&client, "generate_content", generate).await;
+    assert_eq!(versions().await, 2, "the first was too old");
 }
 
 async fn holding() -> (Hold, Client) {

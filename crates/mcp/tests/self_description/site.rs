@@ -23,7 +23,10 @@ use rmcp::model::{
 use rmcp::service::{RoleClient, RunningService, ServiceError};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::io::DuplexStream;
 use tokio::sync::Semaphore;
+
+use crate::workspace;
 
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
@@ -74,6 +77,7 @@ impl Site {
         Rooms {
             registry: Some(registry),
             gaps: Some(Gaps::new(store)),
+            compose: Some(workspace::open(self.folder.path())),
             ..Rooms::new(Arc::new(library), discovery(), Catalog::bundled())
         }
     }
@@ -96,10 +100,15 @@ fn discovery() -> Discovery {
 
 /// A client of a server that lives in this process.
 pub(crate) async fn connect(inventory: Inventory, rooms: Rooms) -> Client {
+    ().serve(serve(inventory, rooms)).await.unwrap()
+}
+
+/// A server that lives in this process, and the line to it.
+pub(crate) fn serve(inventory: Inventory, rooms: Rooms) -> DuplexStream {
     let server = Server::new(inventory, rooms, Transport::Stdio);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await.unwrap() });
-    ().serve(ours).await.unwrap()
+    ours
 }
 
 pub(crate) async fn describe(client: &Client, kind: &str) -> Value {

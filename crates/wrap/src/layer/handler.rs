@@ -1,5 +1,7 @@
 //! Everything a client can ask of a server, passed on, but for tools.
 
+#![expect(deprecated, reason = "older clients still ask for what newer ones do not")]
+
 use std::borrow::Cow;
 
 use rmcp::model::{
@@ -21,7 +23,6 @@ use super::{Heard, reserved};
 macro_rules! pass_on {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         $(
-            #[expect(deprecated, reason = "older clients still ask")]
             async fn $name(&self, $($argument: $kind),*) -> $answer {
                 self.server.$name($($argument),*).await
             }

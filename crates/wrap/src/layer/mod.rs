@@ -24,8 +24,8 @@ use std::sync::Arc;
 use kenning_gaps::contract::{self, Offer};
 use kenning_gaps::native::NativeIntent;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject,
-    ListToolsResult, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, JsonObject, ListToolsResult, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -142,9 +142,8 @@ impl<S: ServerHandler> Heard<S> {
         let untouched = request.name == contract::TOOL_NAME;
         let owns_intent = untouched || facts.as_ref().is_some_and(|facts| facts.owns_intent);
         let arguments = request.arguments.as_mut();
-        let intent = arguments
-            .filter(|_| self.offer.intent && !owns_intent)
-            .and_then(|arguments| contract::strip(arguments));
+        let intent =
+            arguments.filter(|_| self.offer.intent && !owns_intent).and_then(contract::strip);
         let mut call = Call::with(&request.name, kept(request.arguments.as_ref()), caller);
         call.heard(intent.as_deref());
         let native = facts.and_then(|facts| facts.native).filter(|_| !owns_intent);
@@ -157,7 +156,9 @@ impl<S: ServerHandler> Heard<S> {
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         let mut caller = self.who.as_ref().map(|who| who(context)).unwrap_or_default();
         if caller.client.is_none() {
-            caller.client = context.client_info().map(|client| client.name);
+            // Where older clients come without a session, the SDK puts its own name in their place.
+            let client = context.client_info().filter(|name| *name != Implementation::default());
+            caller.client = client.map(|client| client.name);
         }
         caller
     }

@@ -80,6 +80,7 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     let discovery = context.settings.discovery.clone();
     let rooms = Rooms {
         registry: registry.clone(),
+        compose: context.compose(&library, registry.as_ref(), gaps.as_ref()),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
         usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
         gaps: gaps.clone(),

@@ -1,0 +1,228 @@
+//! `assemble_artifact`: contents become files.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::composition::Refresh;
+use crate::config::{ArtifactConfig, Output};
+use crate::error::Error;
+use crate::folder::Durability;
+use crate::id::check_output;
+use crate::model::{Context, Timestamp, hash};
+use crate::validate::{Finding, findings};
+use crate::{Compose, Files};
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AssembleRequest {
+    /// Id of an artifact config
+    pub artifact_config_id: String,
+    /// Write here instead, if the artifact has one output: a path in the workspace
+    pub output_path: Option<String>,
+    /// Generate all children anew, and replace files that somebody else has changed
+    #[serde(default)]
+    pub force: bool,
+    /// Values for all children; without it, those each was generated with last
+    pub context: Option<Context>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AssembleResponse {
+    pub success: bool,
+    pub artifact_id: String,
+    pub status: AssemblyStatus,
+    pub outputs: Vec<WrittenOutput>,
+    pub children: Vec<ChildReport>,
+    /// What the rules of the artifact say about its outputs
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AssemblyStatus {
+    Assembled,
+    /// All files are there as they would be written
+    Unchanged,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WrittenOutput {
+    pub file: String,
+    pub format: String,
+    pub size_bytes: usize,
+    pub content_hash: String,
+    /// Whether the file was written, or was there already
+    pub written: bool,
+    /// Where the file that was there before is kept, if it was not ours
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ChildReport {
+    pub id: String,
+    pub required: bool,
+    pub status: ChildStatus,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<String>,
+    /// Why an optional child is left out
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChildStatus {
+    Generated,
+    Regenerated,
+    /// The latest version is still right
+    Unchanged,
+    /// A version that was kept
+    Retrieved,
+    /// A file of the workspace
+    File,
+    /// Optional, and not to be had
+    LeftOut,
+}
+
+/// What an assembly wrote, so that the next one knows its files from those of others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) assembled_at: Timestamp,
+    pub(crate) outputs: Files,
+}
+
+impl Compose {
+    pub fn assemble_artifact(&self, request: &AssembleRequest) -> Result<AssembleResponse, Error> {
+        let id = &request.artifact_config_id;
+        let mut config = self.inner.configs.artifact(id)?.config;
+        redirect(&mut config, request.output_path.as_deref())?;
+        let refresh = if request.force { Refresh::All } else { Refresh::AsNeeded };
+        let composed = self.compose(&config, request.context.as_ref(), refresh)?;
+        let known = self.manifest(id)?;
+        let mut findings_of = Vec::new();
+        for (output, text) in &composed.outputs {
+            self.check_unchanged(known.as_ref(), output, text, request.force)?;
+            findings_of.extend(findings(&config.rules, text, &output.format));
+        }
+        let mut outputs = Vec::new();
+        for (output, text) in &composed.outputs {
+            outputs.push(self.write_output(id, known.as_ref(), output, text)?);
+        }
+        self.remember(id, known, &outputs)?;
+        let status = if outputs.iter().any(|output| output.written) {
+            AssemblyStatus::Assembled
+        } else {
+            AssemblyStatus::Unchanged
+        };
+        Ok(AssembleResponse {
+            success: true,
+            artifact_id: id.clone(),
+            status,
+            outputs,
+            warnings: left_out(&composed.children),
+            children: composed.children,
+            findings: findings_of,
+        })
+    }
+
+    /// A file that is not as we left it is somebody's work.
+    fn check_unchanged(
+        &self,
+        known: Option<&Manifest>,
+        output: &Output,
+        text: &str,
+        force: bool,
+    ) -> Result<(), Error> {
+        if force || self.is_ours(known, &output.file, text)? {
+            return Ok(());
+        }
+        Err(Error::OutputChanged { file: output.file.clone() })
+    }
+
+    /// Whether nothing is lost by writing `text` to a file.
+    fn is_ours(&self, known: Option<&Manifest>, file: &str, text: &str) -> Result<bool, Error> {
+        let there = self.inner.root.read(file, self.inner.limits.max_content_size_bytes)?;
+        let Some(there) = there else { return Ok(true) };
+        let left = known.and_then(|manifest| manifest.outputs.get(file));
+        Ok(there == text || left.is_some_and(|left| *left == hash(&there)))
+    }
+
+    fn write_output(
+        &self,
+        id: &str,
+        known: Option<&Manifest>,
+        output: &Output,
+        text: &str,
+    ) -> Result<WrittenOutput, Error> {
+        let file = check_output(&output.file)?;
+        let there = self.inner.root.read(file, self.inner.limits.max_content_size_bytes)?;
+        let written = there.as_deref() != Some(text);
+        let mut backup = None;
+        if let Some(there) = there.filter(|_| written)
+            && !self.is_ours(known, file, text)?
+        {
+            let name = file.replace('/', "-");
+            let path = format!("backups/output/{id}/{}-{name}", self.now().file_name());
+            self.inner.state.write(&path, &there, Durability::Synced)?;
+            backup = Some(path);
+        }
+        if written {
+            self.inner.root.write(file, text, Durability::Synced)?;
+        }
+        Ok(WrittenOutput {
+            file: file.to_owned(),
+            format: output.format.clone(),
+            size_bytes: text.len(),
+            content_hash: hash(text),
+            written,
+            backup,
+        })
+    }
+
+    pub(crate) fn manifest(&self, id: &str) -> Result<Option<Manifest>, Error> {
+        let path = format!("artifacts/{}.json", crate::id::check_id(id)?);
+        let text = self.inner.state.read(&path, self.inner.limits.max_content_size_bytes)?;
+        // One that cannot be read is as good as none: files are then taken for somebody else's.
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    }
+
+    fn remember(
+        &self,
+        id: &str,
+        known: Option<Manifest>,
+        outputs: &[WrittenOutput],
+    ) -> Result<(), Error> {
+        let mut all = known.map(|manifest| manifest.outputs).unwrap_or_default();
+        let hashes =
+            outputs.iter().map(|output| (output.file.clone(), output.content_hash.clone()));
+        all.extend(hashes);
+        let manifest = Manifest { assembled_at: self.now(), outputs: all };
+        let text = serde_json::to_string(&manifest).unwrap_or_default();
+        self.inner.state.write(&format!("artifacts/{id}.json"), &text, Durability::Cached)
+    }
+}
+
+fn redirect(config: &mut ArtifactConfig, path: Option<&str>) -> Result<(), Error> {
+    let Some(path) = path else { return Ok(()) };
+    check_output(path)?;
+    match config.metadata.outputs.as_mut_slice() {
+        [only] => path.clone_into(&mut only.file),
+        several => {
+            let problem = format!("`{}` has {} outputs", config.id, several.len());
+            return Err(Error::invalid("output_path", problem));
+        }
+    }
+    Ok(())
+}
+
+fn left_out(children: &[ChildReport]) -> Vec<String> {
+    let problems = children.iter().filter_map(|child| {
+        let problem = child.problem.as_ref()?;
+        Some(format!("`{}` is left out: {problem}", child.id))
+    });
+    problems.collect()
+}

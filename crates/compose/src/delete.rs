@@ -1,0 +1,83 @@
+//! `delete_content`: what was generated goes; what it is generated from stays.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Compose;
+use crate::config::ConfigType;
+use crate::error::Error;
+use crate::id::check_id;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRequest {
+    pub content_id: String,
+    /// Keep the record of each version, without its content
+    #[serde(default)]
+    pub preserve_metadata: bool,
+    /// Delete although artifacts are made of it
+    #[serde(default)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DeleteResponse {
+    pub success: bool,
+    pub content_id: String,
+    pub versions_deleted: usize,
+    pub metadata_preserved: bool,
+    /// Artifacts that are made of it
+    pub referenced_by: Vec<String>,
+}
+
+impl Compose {
+    pub fn delete_content(&self, request: &DeleteRequest) -> Result<DeleteResponse, Error> {
+        let id = check_id(&request.content_id)?;
+        let versions = self.inner.versions.list(id)?;
+        if versions.is_empty() {
+            // Whoever mistyped an id should hear of it.
+            self.inner.configs.content(id)?;
+            return Err(Error::NotGenerated { id: id.to_owned() });
+        }
+        let by = self.referring(id)?;
+        if !by.is_empty() && !request.force {
+            return Err(Error::Referenced { id: id.to_owned(), by });
+        }
+        let mut deleted = 0;
+        for name in &versions {
+            if request.preserve_metadata {
+                let mut version = self.inner.versions.load(id, name)?;
+                deleted += usize::from(version.content.take().is_some());
+                self.inner.versions.put(&version)?;
+            } else {
+                self.inner.versions.remove(id, name)?;
+                deleted += 1;
+            }
+        }
+        Ok(DeleteResponse {
+            success: true,
+            content_id: id.to_owned(),
+            versions_deleted: deleted,
+            metadata_preserved: request.preserve_metadata,
+            referenced_by: by,
+        })
+    }
+
+    /// Artifacts that have a content as a child. Those that only come with us count once they have
+    /// been assembled: else every built-in content would be held by its artifact from the start.
+    pub(crate) fn referring(&self, id: &str) -> Result<Vec<String>, Error> {
+        let mut by = Vec::new();
+        for artifact in self.inner.configs.ids(ConfigType::Artifact)? {
+            let Ok(loaded) = self.inner.configs.artifact(&artifact) else { continue };
+            let children = &loaded.config.content.children;
+            if !children.iter().any(|child| child.id == id && child.path.is_none()) {
+                continue;
+            }
+            let own = loaded.origin == crate::config::Origin::Workspace;
+            if own || self.manifest(&artifact)?.is_some() {
+                by.push(artifact);
+            }
+        }
+        Ok(by)
+    }
+}

@@ -1,0 +1,152 @@
+//! A folder that no path, link or race leads out of, and in which a file is there whole or not.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use cap_tempfile::TempFile;
+
+use crate::error::Error;
+use crate::id::check_path;
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    dir: Dir,
+}
+
+/// Whether a file must survive a power cut, or only a killed process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    Synced,
+    Cached,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let opened = Dir::open_ambient_dir(path, ambient_authority());
+        let what = || format!("the folder `{}` cannot be opened", path.display());
+        Ok(Self { dir: opened.map_err(|source| Error::storage(what(), source))? })
+    }
+
+    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
+        let what = || format!("the folder `{}` cannot be made", path.display());
+        Dir::create_ambient_dir_all(path, ambient_authority())
+            .map_err(|source| Error::storage(what(), source))?;
+        Self::open(path)
+    }
+
+    /// The text of a file; `None` if there is no such file.
+    pub(crate) fn read(&self, path: &str, max: usize) -> Result<Option<String>, Error> {
+        check_path(path)?;
+        let fault = |source| failed(path, "cannot be read", source);
+        match self.dir.metadata(path) {
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(fault(error)),
+            // A pipe would never end, and a folder is no text.
+            Ok(metadata) if !metadata.is_file() => return Ok(None),
+            Ok(_) => {}
+        }
+        let file = self.dir.open(path).map_err(fault)?;
+        let mut bytes = Vec::new();
+        file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
+        if bytes.len() > max {
+            return Err(Error::Limit {
+                name: "max_content_size_bytes",
+                what: format!("`{path}`"),
+                given: bytes.len() as u64,
+                limit: max as u64,
+            });
+        }
+        let text = String::from_utf8(bytes);
+        text.map(Some).map_err(|_| Error::InvalidPath {
+            path: path.to_owned(),
+            reason: "the file is not UTF-8 text".to_owned(),
+        })
+    }
+
+    /// Whoever looks sees the old file or the new one, never a part.
+    pub(crate) fn write(&self, path: &str, text: &str, how: Durability) -> Result<(), Error> {
+        check_path(path)?;
+        let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
+        let write = || -> std::io::Result<()> {
+            self.dir.create_dir_all(parent)?;
+            let folder = self.dir.open_dir(parent)?;
+            let mut file = TempFile::new(&folder)?;
+            file.write_all(text.as_bytes())?;
+            if let Ok(old) = folder.symlink_metadata(name)
+                && old.is_file()
+            {
+                file.as_file().set_permissions(old.permissions())?;
+            }
+            if how == Durability::Synced {
+                file.as_file().sync_all()?;
+            }
+            file.replace(name)
+        };
+        write().map_err(|source| failed(path, "cannot be written", source))
+    }
+
+    /// The names of files and folders, sorted; none if the folder is not there.
+    pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, Error> {
+        check_path(path)?;
+        self.names_in(path)
+    }
+
+    /// The names in the folder itself.
+    pub(crate) fn names_here(&self) -> Result<Vec<String>, Error> {
+        self.names_in(".")
+    }
+
+    fn names_in(&self, path: &str) -> Result<Vec<String>, Error> {
+        let fault = |source| failed(path, "cannot be listed", source);
+        let entries = match self.dir.read_dir(path) {
+            Err(error) if is_absent(&error) => return Ok(Vec::new()),
+            other => other.map_err(fault)?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            if let Ok(name) = entry.map_err(fault)?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The stems of the `.json` files in a folder: what is written halfway has no such name.
+    pub(crate) fn stems(&self, path: &str) -> Result<Vec<String>, Error> {
+        let names = self.names(path)?;
+        let stems = names.iter().filter_map(|name| name.strip_suffix(".json"));
+        Ok(stems.map(str::to_owned).collect())
+    }
+
+    pub(crate) fn remove(&self, path: &str) -> Result<(), Error> {
+        check_path(path)?;
+        match self.dir.remove_file(path) {
+            Err(error) if is_absent(&error) => Ok(()),
+            other => other.map_err(|source| failed(path, "cannot be removed", source)),
+        }
+    }
+
+    /// Removes a folder if it is empty.
+    pub(crate) fn remove_empty(&self, path: &str) {
+        if check_path(path).is_ok() {
+            // Somebody else may have put something there in the meantime, and it stays.
+            let _ = self.dir.remove_dir(path);
+        }
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// A link that leads out is a bad path, not a bad disk.
+fn failed(path: &str, what: &str, source: std::io::Error) -> Error {
+    if source.kind() == ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
+        let reason = "it leads out of the folder".to_owned();
+        return Error::InvalidPath { path: path.to_owned(), reason };
+    }
+    Error::storage(format!("`{path}` {what}"), source)
+}

@@ -1,0 +1,328 @@
+//! `generate_content`, `regenerate_content` and `preview_generation`.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::changes::{Changes, changes};
+use crate::config::ContentConfig;
+use crate::error::Error;
+use crate::generator::{Job, Selection};
+use crate::model::{Context, Shown, Timestamp, hash, yes};
+use crate::prepare::Prepared;
+use crate::template::Sandbox;
+use crate::version::Version;
+use crate::{Compose, Files};
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GenerateRequest {
+    /// Id of a content config
+    pub content_config_id: String,
+    /// Values for the config's variables; one named like a source stands for it
+    pub context: Option<Context>,
+    /// Generate although nothing has changed
+    #[serde(default)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct GenerateResponse {
+    pub success: bool,
+    pub content_id: String,
+    pub status: GenerationStatus,
+    pub version: String,
+    /// The version before it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_version: Option<String>,
+    pub created_at: Timestamp,
+    pub generators: Vec<String>,
+    pub format: String,
+    pub size_bytes: usize,
+    pub content_hash: String,
+    /// Where all of it can be read
+    pub uri: String,
+    #[serde(flatten)]
+    pub shown: Shown,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GenerationStatus {
+    /// For the first time
+    Generated,
+    /// Nothing has changed since the version that is named
+    Skipped,
+    Regenerated,
+}
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegenerateRequest {
+    /// Id of a content config
+    pub content_config_id: String,
+    /// Values for the config's variables; without it, those of the latest version
+    pub context: Option<Context>,
+    /// Kept with the version
+    pub reason: Option<String>,
+    /// Say what has changed
+    #[serde(default = "yes")]
+    pub compare: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RegenerateResponse {
+    #[serde(flatten)]
+    pub generated: GenerateResponse,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// By lines, since the version before; absent if there was none
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreviewRequest {
+    /// Id of a content config
+    pub content_config_id: String,
+    pub context: Option<Context>,
+    /// Say how it was made
+    #[serde(default)]
+    pub show_metadata: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PreviewResponse {
+    pub success: bool,
+    pub content_id: String,
+    pub size_bytes: usize,
+    pub lines: usize,
+    #[serde(flatten)]
+    pub shown: Shown,
+    /// Such as values of the context that nothing uses
+    pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<PreviewMetadata>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PreviewMetadata {
+    pub format: String,
+    /// The generator of each pattern, and why it
+    pub generators: Vec<Selection>,
+    /// Sources that were read
+    pub sources: Vec<String>,
+    /// Files that were included
+    pub files: Vec<String>,
+    pub content_hash: String,
+    pub inputs_hash: String,
+}
+
+/// A text that was generated and is not kept anywhere yet.
+pub(crate) struct Generated {
+    pub(crate) text: String,
+    mentioned: BTreeSet<String>,
+    files: Files,
+}
+
+impl Compose {
+    pub fn generate_content(&self, request: &GenerateRequest) -> Result<GenerateResponse, Error> {
+        let given = request.context.clone().unwrap_or_default();
+        self.generate(&request.content_config_id, given, request.force, None)
+    }
+
+    pub fn regenerate_content(
+        &self,
+        request: &RegenerateRequest,
+    ) -> Result<RegenerateResponse, Error> {
+        let id = &request.content_config_id;
+        let before = self.inner.versions.latest(id)?;
+        let remembered = || before.as_ref().map(|version| version.context.clone());
+        let given = request.context.clone().or_else(remembered).unwrap_or_default();
+        let generated = self.generate(id, given, true, request.reason.clone())?;
+        let old = before.filter(|_| request.compare).and_then(|version| version.content);
+        let changes = match old {
+            Some(old) => {
+                let new = self.inner.versions.load(id, &generated.version)?;
+                Some(changes(&old, &new.content.unwrap_or_default()))
+            }
+            None => None,
+        };
+        Ok(RegenerateResponse { generated, reason: request.reason.clone(), changes })
+    }
+
+    pub fn preview_generation(&self, request: &PreviewRequest) -> Result<PreviewResponse, Error> {
+        let loaded = self.inner.configs.content(&request.content_config_id)?;
+        let given = request.context.clone().unwrap_or_default();
+        self.preview(&loaded.config, given, request.show_metadata)
+    }
+
+    pub(crate) fn preview(
+        &self,
+        config: &ContentConfig,
+        given: Context,
+        show_metadata: bool,
+    ) -> Result<PreviewResponse, Error> {
+        let prepared = self.prepare(config, given)?;
+        let generated = self.run(&prepared)?;
+        let mut warnings = prepared.warnings.clone();
+        warnings.extend(unused(&prepared, &generated));
+        let metadata = show_metadata.then(|| PreviewMetadata {
+            format: config.metadata.output_format.clone(),
+            generators: prepared.parts.iter().map(|part| part.selection.clone()).collect(),
+            sources: prepared.sources.clone(),
+            files: generated.files.keys().cloned().collect(),
+            content_hash: hash(&generated.text),
+            inputs_hash: prepared.inputs_hash.clone(),
+        });
+        Ok(PreviewResponse {
+            success: true,
+            content_id: config.id.clone(),
+            size_bytes: generated.text.len(),
+            lines: generated.text.lines().count(),
+            shown: Shown::of(&generated.text),
+            warnings,
+            metadata,
+        })
+    }
+
+    pub(crate) fn generate(
+        &self,
+        id: &str,
+        given: Context,
+        force: bool,
+        reason: Option<String>,
+    ) -> Result<GenerateResponse, Error> {
+        let loaded = self.inner.configs.content(id)?;
+        let prepared = self.prepare(&loaded.config, given)?;
+        let before = self.inner.versions.latest(id)?;
+        if let Some(version) = before.as_ref().filter(|_| !force)
+            && self.is_current(version, &prepared)?
+        {
+            let status = GenerationStatus::Skipped;
+            return Ok(answer(status, version, None, prepared.warnings));
+        }
+        let generated = self.run(&prepared)?;
+        let version = self.keep(id, &prepared, generated, reason)?;
+        let status = match &before {
+            None => GenerationStatus::Generated,
+            Some(_) => GenerationStatus::Regenerated,
+        };
+        let previous = before.map(|before| before.version);
+        Ok(answer(status, &version, previous, prepared.warnings))
+    }
+
+    /// Whether a generation would make the same again.
+    fn is_current(&self, version: &Version, prepared: &Prepared<'_>) -> Result<bool, Error> {
+        if version.inputs_hash != prepared.inputs_hash || version.content.is_none() {
+            return Ok(false);
+        }
+        for (path, known) in &version.files {
+            let text = self.inner.root.read(path, self.inner.limits.max_content_size_bytes)?;
+            if text.is_none_or(|text| hash(&text) != *known) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Keeps a generated text as a version of `id`.
+    pub(crate) fn keep(
+        &self,
+        id: &str,
+        prepared: &Prepared<'_>,
+        generated: Generated,
+        reason: Option<String>,
+    ) -> Result<Version, Error> {
+        self.inner.versions.save(Version {
+            content_id: id.to_owned(),
+            version: String::new(),
+            created_at: self.now(),
+            format: prepared.config.metadata.output_format.clone(),
+            generators: prepared.generators(),
+            size_bytes: generated.text.len(),
+            content_hash: hash(&generated.text),
+            inputs_hash: prepared.inputs_hash.clone(),
+            context: prepared.given.clone(),
+            files: generated.files,
+            reason,
+            content: Some(generated.text),
+        })
+    }
+
+    pub(crate) fn run(&self, prepared: &Prepared<'_>) -> Result<Generated, Error> {
+        let config = prepared.config;
+        let mut all =
+            Generated { text: String::new(), mentioned: BTreeSet::new(), files: Files::new() };
+        for (pattern, part) in config.generation.patterns.iter().zip(&prepared.parts) {
+            let made = self.inner.generators.run(
+                part.generator.as_ref(),
+                &Job {
+                    id: &config.id,
+                    pattern,
+                    template: part.template.as_deref(),
+                    elements: &config.elements,
+                    context: &prepared.context,
+                    sandbox: self.sandbox(),
+                },
+            )?;
+            if !all.text.is_empty() && !all.text.ends_with('\n') {
+                all.text.push('\n');
+            }
+            all.text.push_str(&made.text);
+            all.mentioned.extend(made.mentioned);
+            all.files.extend(made.files);
+            self.inner.limits.check_size(&format!("content `{}`", config.id), all.text.len())?;
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn sandbox(&self) -> Sandbox<'_> {
+        Sandbox { root: &self.inner.root, limits: &self.inner.limits }
+    }
+}
+
+/// Values that were given and that nothing uses. A model is given them in ways not seen here.
+fn unused(prepared: &Prepared<'_>, generated: &Generated) -> Vec<String> {
+    let inputs = prepared.config.inputs.iter().flat_map(|inputs| &inputs.sources);
+    let params: Vec<String> =
+        inputs.map(|input| Value::Object(input.params.clone()).to_string()).collect();
+    let in_params = |name: &str| {
+        params.iter().any(|text| {
+            text.contains(&format!("{{{{{name}")) || text.contains(&format!("{{{{ {name}"))
+        })
+    };
+    let unused = prepared
+        .given
+        .keys()
+        .filter(|name| !generated.mentioned.contains(*name) && !in_params(name));
+    unused.map(|name| format!("`{name}` is in the context, and nothing uses it")).collect()
+}
+
+fn answer(
+    status: GenerationStatus,
+    version: &Version,
+    previous_version: Option<String>,
+    warnings: Vec<String>,
+) -> GenerateResponse {
+    GenerateResponse {
+        success: true,
+        content_id: version.content_id.clone(),
+        status,
+        version: version.version.clone(),
+        previous_version,
+        created_at: version.created_at,
+        generators: version.generators.clone(),
+        format: version.format.clone(),
+        size_bytes: version.size_bytes,
+        content_hash: version.content_hash.clone(),
+        uri: format!("content://{}/{}", version.content_id, version.version),
+        shown: Shown::of(version.content.as_deref().unwrap_or_default()),
+        warnings,
+    }
+}

@@ -1,0 +1,218 @@
+//! The generators there are, at this moment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::code::{CodeGeneration, Model};
+use super::demonstration::Demonstration;
+use super::fill::TemplateFill;
+use super::gherkin::BddScenarioAssembly;
+use super::jinja::Jinja2;
+use super::metadata::{Metadata, Source};
+use super::plugin::Plugins;
+use super::select::{self, Selection};
+use super::{Generator, Job, Made};
+use crate::error::{Error, Kind};
+
+/// Which credentials are set. What they are is nobody's business here.
+pub trait Credentials: Send + Sync {
+    fn is_set(&self, name: &str) -> bool;
+}
+
+/// Nothing is set.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCredentials;
+
+impl Credentials for NoCredentials {
+    fn is_set(&self, _: &str) -> bool {
+        false
+    }
+}
+
+impl Credentials for std::collections::BTreeSet<String> {
+    fn is_set(&self, name: &str) -> bool {
+        self.contains(name)
+    }
+}
+
+/// All generators, as `capabilities://generators` shows them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Listing {
+    /// By type
+    pub generators: BTreeMap<String, Metadata>,
+    /// Built in, but not to be used here
+    pub absent: Vec<Absent>,
+    pub selection_strategy: Strategy,
+    pub metadata: Counts,
+    /// Plugins that could not be read, and why
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Absent {
+    #[serde(rename = "type")]
+    pub generator_type: String,
+    pub reason: String,
+    /// Credentials that are not set
+    pub missing: Vec<String>,
+    pub metadata: Metadata,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Strategy {
+    #[serde(rename = "type")]
+    pub strategy_type: String,
+    pub explanation: String,
+    pub fallback: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    pub version: String,
+    pub generator_count: usize,
+    pub builtin_count: usize,
+    pub plugin_count: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Diagnostic {
+    /// Its file's name
+    pub plugin: String,
+    pub problem: String,
+}
+
+pub(crate) struct Generators {
+    builtin: Vec<Arc<dyn Generator>>,
+    has_model: bool,
+    plugins: Plugins,
+    credentials: Arc<dyn Credentials>,
+    /// Held by generators of which only one may run.
+    alone: Mutex<()>,
+}
+
+impl Generators {
+    pub(crate) fn new(
+        model: Option<Arc<dyn Model>>,
+        credentials: Arc<dyn Credentials>,
+        plugins: Option<PathBuf>,
+    ) -> Self {
+        let has_model = model.is_some();
+        let builtin: Vec<Arc<dyn Generator>> = vec![
+            Arc::new(Jinja2),
+            Arc::new(TemplateFill),
+            Arc::new(Demonstration),
+            Arc::new(BddScenarioAssembly),
+            Arc::new(CodeGeneration { model }),
+        ];
+        let plugins = Plugins::of(plugins);
+        Self { builtin, has_model, plugins, credentials, alone: Mutex::new(()) }
+    }
+
+    pub(crate) fn takes_plugins(&self) -> bool {
+        self.plugins.has_folder()
+    }
+
+    fn all(&self) -> (Vec<Arc<dyn Generator>>, Vec<Diagnostic>) {
+        let names: Vec<String> =
+            self.builtin.iter().map(|generator| generator.metadata().generator_type).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let scan = self.plugins.scan(&names);
+        let generators = self.builtin.iter().cloned().chain(scan.generators).collect();
+        (generators, scan.diagnostics)
+    }
+
+    pub(crate) fn list(&self) -> Listing {
+        let (all, diagnostics) = self.all();
+        let mut generators = BTreeMap::new();
+        let mut absent = Vec::new();
+        for metadata in all.iter().map(|generator| generator.metadata()) {
+            match self.unavailable(&metadata) {
+                None => {
+                    generators.insert(metadata.generator_type.clone(), metadata);
+                }
+                Some((reason, missing)) => absent.push(Absent {
+                    generator_type: metadata.generator_type.clone(),
+                    reason,
+                    missing,
+                    metadata,
+                }),
+            }
+        }
+        let plugins = |one: &&Metadata| one.source == Source::Plugin;
+        let plugin_count = generators.values().filter(plugins).count();
+        Listing {
+            metadata: Counts {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                generator_count: generators.len(),
+                builtin_count: generators.len() - plugin_count,
+                plugin_count,
+            },
+            generators,
+            absent,
+            selection_strategy: Strategy {
+                strategy_type: "priority".to_owned(),
+                explanation: select::EXPLANATION.to_owned(),
+                fallback: select::FALLBACK.to_owned(),
+            },
+            diagnostics,
+        }
+    }
+
+    /// One generator, whether or not it can be used.
+    pub(crate) fn describe(&self, generator_type: &str) -> Result<Metadata, Error> {
+        self.find(generator_type).map(|generator| generator.metadata())
+    }
+
+    fn find(&self, generator_type: &str) -> Result<Arc<dyn Generator>, Error> {
+        let (all, _) = self.all();
+        let of_type = |one: &&Arc<dyn Generator>| one.metadata().generator_type == generator_type;
+        if let Some(found) = all.iter().find(of_type) {
+            return Ok(found.clone());
+        }
+        let known: Vec<String> = all.iter().map(|one| one.metadata().generator_type).collect();
+        Err(Error::not_found(Kind::Generator, generator_type, known.iter().map(String::as_str)))
+    }
+
+    /// The generator of a selection, if all it needs is there: nothing runs before that is known.
+    pub(crate) fn ready(&self, selection: &Selection) -> Result<Arc<dyn Generator>, Error> {
+        let generator = self.find(&selection.generator_type)?;
+        match self.unavailable(&generator.metadata()) {
+            None => Ok(generator),
+            Some((reason, missing)) => Err(Error::Unavailable {
+                generator: selection.generator_type.clone(),
+                reason,
+                missing,
+            }),
+        }
+    }
+
+    /// Why a generator cannot be used, and which credentials are missing.
+    fn unavailable(&self, metadata: &Metadata) -> Option<(String, Vec<String>)> {
+        let upstream = metadata.upstream_dependencies.as_ref()?;
+        let required = upstream.credentials_required.iter();
+        let missing: Vec<String> =
+            required.filter(|name| !self.credentials.is_set(name)).cloned().collect();
+        if !missing.is_empty() {
+            let names = crate::error::quoted(&missing);
+            return Some((format!("{names} is not set"), missing));
+        }
+        (!self.has_model).then(|| ("no model is set up".to_owned(), Vec::new()))
+    }
+
+    pub(crate) fn run(&self, generator: &dyn Generator, job: &Job<'_>) -> Result<Made, Error> {
+        let upstream = generator.metadata().upstream_dependencies;
+        let alone = upstream.is_some_and(|upstream| !upstream.concurrency_safe);
+        let _held = alone.then(|| self.alone.lock().unwrap_or_else(PoisonError::into_inner));
+        generator.generate(job)
+    }
+}
+
+impl std::fmt::Debug for Generators {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generators").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,147 @@
+//! Time, texts and hashes, as answers show them.
+
+use std::borrow::Cow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use time::OffsetDateTime;
+
+/// Values that a generation is given.
+pub type Context = Map<String, Value>;
+
+/// How much of a content an answer repeats, in characters.
+pub const SHOWN: usize = 20_000;
+
+/// Milliseconds since 1970, in UTC. Programs see it as RFC 3339.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+impl Timestamp {
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    #[must_use]
+    pub fn days_before(self, days: u32) -> Self {
+        Self(self.0.saturating_sub(i64::from(days) * DAY))
+    }
+
+    fn parts(self) -> (i32, u8, u8, u8, u8, u8, u16) {
+        let nanos = i128::from(self.0) * 1_000_000;
+        let date =
+            OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (hour, minute, second, milli) = date.to_hms_milli();
+        (date.year(), date.month().into(), date.day(), hour, minute, second, milli)
+    }
+
+    /// As part of a file's name: `2026-05-01T09-30-00-123Z`.
+    pub(crate) fn file_name(self) -> String {
+        let (year, month, day, hour, minute, second, milli) = self.parts();
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{second:02}-{milli:03}Z")
+    }
+
+    /// Either form.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<i64> = text
+            .strip_suffix('Z')?
+            .split(['-', 'T', ':', '.'])
+            .map(|part| part.parse().ok())
+            .collect::<Option<_>>()?;
+        let [year, month, day, hour, minute, second, milli] = numbers[..] else { return None };
+        let month = time::Month::try_from(u8::try_from(month).ok()?).ok()?;
+        let date = time::Date::from_calendar_date(
+            i32::try_from(year).ok()?,
+            month,
+            u8::try_from(day).ok()?,
+        );
+        let days = date.ok()?.to_julian_day() - OffsetDateTime::UNIX_EPOCH.date().to_julian_day();
+        let of_day = ((hour * 60 + minute) * 60 + second) * 1_000 + milli;
+        Some(Self(i64::from(days) * DAY + of_day))
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (year, month, day, hour, minute, second, milli) = self.parts();
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a time"))
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "format": "date-time"})
+    }
+}
+
+/// A text, or as much of it as an answer repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Shown {
+    pub content: String,
+    /// The rest is at `content://{id}`
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl Shown {
+    pub fn of(text: &str) -> Self {
+        match text.char_indices().nth(SHOWN) {
+            Some((end, _)) => Self { content: text[..end].to_owned(), truncated: true },
+            None => Self { content: text.to_owned(), truncated: false },
+        }
+    }
+}
+
+pub(crate) fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+pub(crate) fn yes() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_and_read_in_both_forms() {
+        let time = Timestamp(1_766_829_600_123);
+        assert_eq!(time.to_string(), "2025-12-27T10:00:00.123Z");
+        assert_eq!(time.file_name(), "2025-12-27T10-00-00-123Z");
+        assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
+        assert_eq!(Timestamp::parse(&time.file_name()), Some(time));
+        assert_eq!(Timestamp::parse("yesterday"), None);
+        assert_eq!(Timestamp::parse("2025-13-27T10:00:00.123Z"), None);
+    }
+}

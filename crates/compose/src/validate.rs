@@ -1,0 +1,317 @@
+//! `validate_content`: whether a content fulfils its rules.
+
+use regex::RegexBuilder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Compose;
+use crate::config::{ConfigType, Retrieval};
+use crate::error::{Error, Kind};
+use crate::id::check_id;
+use crate::merge::yaml;
+
+/// The size a compiled pattern may have: enough for any that a person writes.
+const PATTERN_BYTES: usize = 1_000_000;
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ValidateRequest {
+    /// Id of a content or of a config; a content before an artifact of the same id
+    pub content_or_config_id: String,
+    /// Rules besides those of the config
+    #[serde(default)]
+    pub validation_rules: Vec<Rule>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ValidateResponse {
+    pub success: bool,
+    /// Whether nothing was found that is an error
+    pub valid: bool,
+    pub id: String,
+    pub config_type: ConfigType,
+    /// The version that was looked at; none if nothing has been generated
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    pub rules_checked: usize,
+    pub errors: usize,
+    pub warnings: usize,
+    pub infos: usize,
+    pub findings: Vec<Finding>,
+}
+
+/// What a text must fulfil.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// A name for messages
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: RuleType,
+    #[serde(default)]
+    pub severity: Severity,
+    /// By type: `length` and `lines` and `tokens` have `min` and `max`; `required_fields` has `fields`
+    /// (keys of JSON or YAML, headings of Markdown); `pattern` has `regex` and `absent`; `forbidden`
+    /// has `words`; `format` has `format`; `schema` has `schema`
+    #[serde(default)]
+    pub config: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleType {
+    Length,
+    Tokens,
+    Lines,
+    RequiredFields,
+    Pattern,
+    Forbidden,
+    Format,
+    Schema,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    #[default]
+    Error,
+    Warning,
+    Info,
+}
+
+/// Something that is not as a rule says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    pub rule: String,
+    pub severity: Severity,
+    pub message: String,
+}
+
+impl Compose {
+    pub fn validate_content(&self, request: &ValidateRequest) -> Result<ValidateResponse, Error> {
+        let id = check_id(&request.content_or_config_id)?;
+        let content = self.inner.configs.content(id);
+        match content {
+            Ok(loaded) => {
+                let mut rules = loaded.config.validation.unwrap_or_default().rules;
+                rules.extend(request.validation_rules.clone());
+                let latest = self.inner.versions.retrieve(id, &Retrieval::Latest)?;
+                let text = latest.first().and_then(|version| {
+                    let text = version.content.clone()?;
+                    Some((version.version.clone(), text, version.format.clone()))
+                });
+                Ok(checked(ConfigType::Content, id, &rules, text))
+            }
+            Err(Error::NotFound { .. }) if self.inner.configs.exists(ConfigType::Artifact, id) => {
+                self.validate_artifact(id, &request.validation_rules)
+            }
+            Err(Error::NotFound { .. }) => self.validate_orphan(id, &request.validation_rules),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A content that was generated from a config that is gone, or from a draft.
+    fn validate_orphan(&self, id: &str, rules: &[Rule]) -> Result<ValidateResponse, Error> {
+        let Some(version) = self.inner.versions.latest(id)? else {
+            let known = self.inner.configs.ids(ConfigType::Content)?;
+            return Err(Error::not_found(Kind::Config, id, known.iter().map(String::as_str)));
+        };
+        let text = version.content.map(|text| (version.version, text, version.format));
+        Ok(checked(ConfigType::Content, id, rules, text))
+    }
+
+    /// The files that an artifact has, as they are.
+    fn validate_artifact(&self, id: &str, more: &[Rule]) -> Result<ValidateResponse, Error> {
+        let config = self.inner.configs.artifact(id)?.config;
+        let rules = [config.rules.as_slice(), more].concat();
+        let mut all = checked(ConfigType::Artifact, id, &rules, None);
+        all.findings.clear();
+        for output in &config.metadata.outputs {
+            let text =
+                self.inner.root.read(&output.file, self.inner.limits.max_content_size_bytes)?;
+            match text {
+                Some(text) => all.findings.extend(findings(&rules, &text, &output.format)),
+                None => all.findings.push(not_there(format!("`{}` is not there", output.file))),
+            }
+        }
+        Ok(counted(all))
+    }
+}
+
+fn checked(
+    config_type: ConfigType,
+    id: &str,
+    rules: &[Rule],
+    text: Option<(String, String, String)>,
+) -> ValidateResponse {
+    let (version, findings) = match text {
+        Some((version, text, format)) => (Some(version), findings(rules, &text, &format)),
+        None => (None, vec![not_there("nothing has been generated yet".to_owned())]),
+    };
+    counted(ValidateResponse {
+        success: true,
+        valid: true,
+        id: id.to_owned(),
+        config_type,
+        version,
+        rules_checked: rules.len(),
+        errors: 0,
+        warnings: 0,
+        infos: 0,
+        findings,
+    })
+}
+
+fn not_there(message: String) -> Finding {
+    Finding { rule: "exists".to_owned(), severity: Severity::Warning, message }
+}
+
+fn counted(mut response: ValidateResponse) -> ValidateResponse {
+    let count = |severity| response.findings.iter().filter(|f| f.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    response.infos = count(Severity::Info);
+    (response.errors, response.warnings, response.valid) = (errors, warnings, errors == 0);
+    response
+}
+
+/// All that is not as the rules say. A rule that cannot be followed is a finding, too.
+pub(crate) fn findings(rules: &[Rule], text: &str, format: &str) -> Vec<Finding> {
+    let found = rules.iter().flat_map(|rule| {
+        let (severity, problems) = match problems(rule, text, format) {
+            Ok(problems) => (rule.severity, problems),
+            Err(fault) => (Severity::Error, vec![format!("the rule is not one: {fault}")]),
+        };
+        let name = rule.id.clone().unwrap_or_else(|| rule.kind.name().to_owned());
+        problems.into_iter().map(move |message| Finding { rule: name.clone(), severity, message })
+    });
+    found.collect()
+}
+
+fn problems(rule: &Rule, text: &str, format: &str) -> Result<Vec<String>, String> {
+    let config = &rule.config;
+    match rule.kind {
+        RuleType::Length => within("characters", text.chars().count(), config),
+        RuleType::Lines => within("lines", text.lines().count(), config),
+        RuleType::Tokens => within("tokens", bpe_openai::o200k_base().count(text), config),
+        RuleType::RequiredFields => required_fields(config, text, format),
+        RuleType::Pattern => pattern(config, text),
+        RuleType::Forbidden => {
+            let text = text.to_lowercase();
+            let words = words(config, "words")?;
+            let there = words.into_iter().filter(|word| text.contains(&word.to_lowercase()));
+            Ok(there.map(|word| format!("`{word}` is in it")).collect())
+        }
+        RuleType::Format => {
+            let named = config.get("format").and_then(Value::as_str).unwrap_or(format);
+            Ok(parsed(text, named).err().into_iter().collect())
+        }
+        RuleType::Schema => {
+            let schema = config.get("schema").ok_or("`schema` is missing")?;
+            let validator = jsonschema::validator_for(schema).map_err(|error| error.to_string())?;
+            match parsed(text, format) {
+                Err(problem) => Ok(vec![problem]),
+                Ok(value) => Ok(validator
+                    .iter_errors(&value)
+                    .map(|error| format!("{}: {error}", error.instance_path()))
+                    .collect()),
+            }
+        }
+    }
+}
+
+fn within(unit: &str, count: usize, config: &Map<String, Value>) -> Result<Vec<String>, String> {
+    let bound = |key: &str| match config.get(key) {
+        None => Ok(None),
+        Some(value) => {
+            let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+            number.map(Some).ok_or_else(|| format!("`{key}` is not a number"))
+        }
+    };
+    let (min, max) = (bound("min")?, bound("max")?);
+    if min.is_none() && max.is_none() {
+        return Err("it needs `min` or `max`".to_owned());
+    }
+    let short = min.filter(|min| count < *min);
+    let long = max.filter(|max| count > *max);
+    let short = short.map(|min| format!("it has {count} {unit}, fewer than {min}"));
+    let long = long.map(|max| format!("it has {count} {unit}, more than {max}"));
+    Ok(short.into_iter().chain(long).collect())
+}
+
+fn words(config: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
+    let listed = config.get(key).and_then(Value::as_array);
+    let words = listed.map(|words| words.iter().filter_map(Value::as_str).map(str::to_owned));
+    words.map(Iterator::collect).ok_or_else(|| format!("`{key}` is not a list"))
+}
+
+fn required_fields(
+    config: &Map<String, Value>,
+    text: &str,
+    format: &str,
+) -> Result<Vec<String>, String> {
+    let fields = words(config, "fields")?;
+    let absent: Box<dyn Fn(&String) -> bool> = match format {
+        "json" | "yaml" | "yml" => match parsed(text, format) {
+            Err(problem) => return Ok(vec![problem]),
+            Ok(value) => Box::new(move |field| {
+                value.pointer(&format!("/{}", field.replace('.', "/"))).is_none_or(Value::is_null)
+            }),
+        },
+        _ => {
+            let headings: Vec<String> = text
+                .lines()
+                .filter(|line| line.starts_with('#'))
+                .map(|line| line.trim_start_matches('#').trim().to_lowercase())
+                .collect();
+            Box::new(move |field| !headings.contains(&field.trim().to_lowercase()))
+        }
+    };
+    Ok(fields
+        .iter()
+        .filter(|field| absent(field))
+        .map(|field| format!("`{field}` is missing"))
+        .collect())
+}
+
+fn pattern(config: &Map<String, Value>, text: &str) -> Result<Vec<String>, String> {
+    let pattern = config.get("regex").and_then(Value::as_str).ok_or("`regex` is missing")?;
+    let absent = config.get("absent").and_then(Value::as_bool).unwrap_or(false);
+    let regex = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
+    let found = regex.map_err(|error| error.to_string())?.is_match(text);
+    Ok(match (found, absent) {
+        (true, true) => vec![format!("`{pattern}` is in it")],
+        (false, false) => vec![format!("`{pattern}` is not in it")],
+        _ => Vec::new(),
+    })
+}
+
+fn parsed(text: &str, format: &str) -> Result<Value, String> {
+    match format.to_ascii_lowercase().as_str() {
+        "json" => serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}")),
+        "yaml" | "yml" => yaml(text).map_err(|error| format!("it is not YAML: {error}")),
+        "toml" => toml::from_str(text).map_err(|error| format!("it is not TOML: {error}")),
+        "markdown" | "md" | "text" => Ok(Value::String(text.to_owned())),
+        "gherkin" if text.lines().any(|line| line.trim_start().starts_with("Feature:")) => {
+            Ok(Value::String(text.to_owned()))
+        }
+        "gherkin" => Err("it has no feature".to_owned()),
+        other => Err(format!("the format `{other}` is not known")),
+    }
+}
+
+impl RuleType {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Tokens => "tokens",
+            Self::Lines => "lines",
+            Self::RequiredFields => "required_fields",
+            Self::Pattern => "pattern",
+            Self::Forbidden => "forbidden",
+            Self::Format => "format",
+            Self::Schema => "schema",
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What was generated: every time a version, and none ever half.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Files;
+use crate::config::Retrieval;
+use crate::error::{Error, Kind};
+use crate::folder::{Durability, Folder};
+use crate::id::{check_id, check_version};
+use crate::limits::Limits;
+use crate::model::{Context, Timestamp, hash};
+
+const FOLDER: &str = "content";
+/// What a version's file has besides the content, at most.
+const BESIDES: usize = 20_000_000;
+
+/// One version of a content, as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Version {
+    pub content_id: String,
+    pub version: String,
+    pub created_at: Timestamp,
+    /// Such as `markdown`
+    pub format: String,
+    pub generators: Vec<String>,
+    pub size_bytes: usize,
+    pub content_hash: String,
+    /// The same inputs make the same content
+    pub inputs_hash: String,
+    /// What the request gave
+    pub context: Context,
+    /// Files of the workspace that had a part in it, with the hash of each
+    pub files: Files,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// None if it was deleted and only this record is kept
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Versions {
+    state: Arc<Folder>,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The time of the last version: no two have the same.
+    last: Arc<AtomicI64>,
+    max_bytes: usize,
+    retention_days: u32,
+}
+
+impl Versions {
+    pub(crate) fn new(
+        state: Arc<Folder>,
+        limits: &Limits,
+        clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    ) -> Self {
+        Self {
+            state,
+            clock,
+            last: Arc::new(AtomicI64::new(i64::MIN)),
+            max_bytes: limits.max_content_size_bytes.saturating_mul(6) + BESIDES,
+            retention_days: limits.ephemeral_retention_days,
+        }
+    }
+
+    /// Contents of which there is a version, sorted.
+    pub(crate) fn contents(&self) -> Result<Vec<String>, Error> {
+        let names = self.state.names(FOLDER)?;
+        Ok(names.into_iter().filter(|name| check_id(name).is_ok()).collect())
+    }
+
+    /// The versions of a content, oldest first.
+    pub(crate) fn list(&self, id: &str) -> Result<Vec<String>, Error> {
+        let names = self.state.stems(&format!("{FOLDER}/{}", check_id(id)?))?;
+        Ok(names.into_iter().filter(|name| created_at(name).is_some()).collect())
+    }
+
+    pub(crate) fn load(&self, id: &str, version: &str) -> Result<Version, Error> {
+        let path = file(check_id(id)?, check_version(version)?);
+        let Some(text) = self.state.read(&path, self.max_bytes)? else {
+            let known = self.list(id).unwrap_or_default();
+            return Err(Error::not_found(Kind::Version, version, known.iter().map(String::as_str)));
+        };
+        serde_json::from_str(&text).map_err(|error| {
+            Error::storage(format!("`{path}` is damaged"), std::io::Error::other(error))
+        })
+    }
+
+    pub(crate) fn latest(&self, id: &str) -> Result<Option<Version>, Error> {
+        self.list(id)?.last().map(|version| self.load(id, version)).transpose()
+    }
+
+    /// Those that are asked for, oldest first.
+    pub(crate) fn retrieve(&self, id: &str, which: &Retrieval) -> Result<Vec<Version>, Error> {
+        let mut names = self.list(id)?;
+        match which {
+            Retrieval::Latest => drop(names.drain(..names.len().saturating_sub(1))),
+            Retrieval::All => {}
+            Retrieval::Version(version) => return self.load(id, version).map(|one| vec![one]),
+            Retrieval::Timestamp(start) => names.retain(|name| {
+                let time = created_at(name).map(|time| time.to_string());
+                name.starts_with(start.as_str())
+                    || time.is_some_and(|time| time.starts_with(start.as_str()))
+            }),
+        }
+        names.iter().map(|name| self.load(id, name)).collect()
+    }
+
+    /// Gives a version its time and name, keeps it, and lets go of those past their time.
+    pub(crate) fn save(&self, mut version: Version) -> Result<Version, Error> {
+        let time = self.next_time();
+        let salt = format!("{}{}{}", version.content_hash, time.0, std::process::id());
+        version.created_at = time;
+        version.version = format!("{}-{}", time.file_name(), &hash(&salt)[..6]);
+        self.put(&version)?;
+        self.expire(&version.content_id)?;
+        Ok(version)
+    }
+
+    pub(crate) fn put(&self, version: &Version) -> Result<(), Error> {
+        let text = serde_json::to_string(version).unwrap_or_default();
+        self.state.write(&file(&version.content_id, &version.version), &text, Durability::Cached)
+    }
+
+    pub(crate) fn remove(&self, id: &str, version: &str) -> Result<(), Error> {
+        self.state.remove(&file(check_id(id)?, check_version(version)?))?;
+        self.state.remove_empty(&format!("{FOLDER}/{id}"));
+        Ok(())
+    }
+
+    /// Removes what is older than the limit, but never the latest.
+    fn expire(&self, id: &str) -> Result<(), Error> {
+        let oldest = (self.clock)().days_before(self.retention_days);
+        let versions = self.list(id)?;
+        let earlier = versions.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        for version in earlier {
+            if created_at(version).is_some_and(|time| time < oldest) {
+                self.remove(id, version)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_time(&self) -> Timestamp {
+        let now = (self.clock)().0;
+        let later = |last: i64| Some(now.max(last.saturating_add(1)));
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+        Timestamp(now.max(last.unwrap_or(now).saturating_add(1)))
+    }
+}
+
+impl std::fmt::Debug for Versions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Versions").finish_non_exhaustive()
+    }
+}
+
+fn file(id: &str, version: &str) -> String {
+    format!("{FOLDER}/{id}/{version}.json")
+}
+
+/// When a version was made, from its name.
+pub(crate) fn created_at(version: &str) -> Option<Timestamp> {
+    let (time, _) = version.rsplit_once('-')?;
+    Timestamp::parse(time)
+}

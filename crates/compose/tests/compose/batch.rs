@@ -1,0 +1,151 @@
+//! Several at a time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+use kenning_compose::batch::{BatchRequest, BatchStatus, Progress};
+use kenning_compose::generator::{Model, ModelError, UpstreamDependencies};
+use kenning_compose::{Limits, Parts};
+use serde_json::json;
+
+use crate::bed::{bed, bed_with, code, content, limited, object};
+
+fn quiet(_: Progress<'_>) {}
+
+#[test]
+fn all_are_generated_with_their_contexts() {
+    let bed = bed();
+    for id in ["a", "b", "c"] {
+        bed.template(id, "{{ shared }} {{ own }}");
+    }
+    let mut request = BatchRequest::of(["a", "b", "c"]);
+    request.shared_context = Some(object(json!({"shared": "s", "own": "none"})));
+    request.individual_contexts = Some([("b".to_owned(), object(json!({"own": "mine"})))].into());
+    let seen = Mutex::new(Vec::new());
+    let response = bed
+        .compose
+        .batch_generate_content(&request, &|progress| {
+            seen.lock().unwrap().push((
+                progress.done,
+                progress.total,
+                progress.content_id.to_owned(),
+            ));
+        })
+        .unwrap();
+    assert!(response.success);
+    assert_eq!((response.total, response.generated, response.failed), (3, 3, 0));
+    let ids: Vec<&str> = response.results.iter().map(|one| one.content_id.as_str()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert_eq!(bed.compose.content("a", None).unwrap().content.unwrap(), "s none");
+    assert_eq!(bed.compose.content("b", None).unwrap().content.unwrap(), "s mine");
+    let seen = seen.into_inner().unwrap();
+    assert_eq!(seen.iter().map(|(done, ..)| *done).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(seen.iter().all(|(_, total, _)| *total == 3));
+    let again = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    assert_eq!(again.skipped, 3);
+}
+
+#[test]
+fn an_error_stops_the_rest_only_if_it_should() {
+    let bed = bed();
+    for n in 0..20 {
+        bed.template(&format!("c{n}"), if n == 3 { "{{ missing + 1 }}" } else { "fine" });
+    }
+    let mut request = BatchRequest::of((0..20).map(|n| format!("c{n}")));
+    request.max_parallel = 1;
+    request.continue_on_error = false;
+    let stopped = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    assert!(!stopped.success);
+    assert_eq!((stopped.generated, stopped.failed, stopped.not_run), (3, 1, 16));
+    assert_eq!(stopped.results[4].status, BatchStatus::NotRun);
+    assert_eq!(bed.compose.content_ids().unwrap(), ["c0", "c1", "c2"]);
+    request.continue_on_error = true;
+    request.max_parallel = 8;
+    let went_on = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    assert_eq!(
+        (went_on.generated, went_on.skipped, went_on.failed, went_on.not_run),
+        (16, 3, 1, 0)
+    );
+    let error = went_on.results[3].error.as_ref().unwrap();
+    assert_eq!(error.error.as_str(), "TEMPLATE_ERROR");
+    assert!(!error.success);
+}
+
+#[test]
+fn limits_are_kept() {
+    let bed = limited(Limits { max_batch_size: 2, ..Limits::default() });
+    bed.template("a", "x");
+    let run = |request: &BatchRequest| bed.compose.batch_generate_content(request, &quiet);
+    assert_eq!(code(run(&BatchRequest::of(["a", "b", "c"]))), "LIMIT_EXCEEDED");
+    assert_eq!(code(run(&BatchRequest::of(Vec::<String>::new()))), "INVALID_ARGUMENT");
+    assert_eq!(code(run(&BatchRequest::of(["a", "a"]))), "INVALID_ARGUMENT");
+    assert_eq!(code(run(&BatchRequest::of(["../a"]))), "INVALID_ID");
+    for max_parallel in [0, 17] {
+        let request = BatchRequest { max_parallel, ..BatchRequest::of(["a"]) };
+        assert_eq!(code(run(&request)), "INVALID_ARGUMENT");
+    }
+    let mut request = BatchRequest::of(["a"]);
+    request.individual_contexts = Some([("b".to_owned(), object(json!({})))].into());
+    assert_eq!(code(run(&request)), "INVALID_ARGUMENT");
+    assert!(run(&BatchRequest::of(["a"])).unwrap().success);
+}
+
+/// Knows how many ask it at once.
+struct Busy {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    /// All who may work at once meet here.
+    meeting: Option<Barrier>,
+    concurrency_safe: bool,
+}
+
+impl Model for Busy {
+    fn complete(&self, _: &str) -> Result<String, ModelError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        if let Some(meeting) = &self.meeting {
+            meeting.wait();
+        }
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        Ok("made".to_owned())
+    }
+
+    fn upstream(&self) -> UpstreamDependencies {
+        UpstreamDependencies {
+            services: vec!["local".to_owned()],
+            credentials_required: Vec::new(),
+            optional_services: Vec::new(),
+            expected_latency_ms: kenning_compose::generator::Latency::default(),
+            stability: kenning_compose::generator::Stability::Beta,
+            concurrency_safe: self.concurrency_safe,
+        }
+    }
+}
+
+fn most_at_once(max_parallel: usize, concurrency_safe: bool) -> usize {
+    let busy = Arc::new(Busy {
+        now: AtomicUsize::new(0),
+        most: AtomicUsize::new(0),
+        meeting: concurrency_safe.then(|| Barrier::new(max_parallel)),
+        concurrency_safe,
+    });
+    let model: Arc<dyn Model> = busy.clone();
+    let bed = bed_with(|parts| Parts { model: Some(model), ..parts });
+    for n in 0..12 {
+        let pattern = json!({"type": "code_generation", "specification": "x"});
+        bed.put(&content(&format!("c{n}"), pattern));
+    }
+    let ids = (0..12).map(|n| format!("c{n}"));
+    let request = BatchRequest { max_parallel, ..BatchRequest::of(ids) };
+    assert!(bed.compose.batch_generate_content(&request, &quiet).unwrap().success);
+    busy.most.load(Ordering::SeqCst)
+}
+
+#[test]
+fn as_many_work_at_once_as_may() {
+    assert_eq!(most_at_once(3, true), 3);
+    assert_eq!(most_at_once(1, true), 1);
+    // A generator that is not safe to run twice at once is not.
+    assert_eq!(most_at_once(4, false), 1);
+}

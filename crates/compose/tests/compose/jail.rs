@@ -1,0 +1,160 @@
+//! No name and no link leads out of the workspace.
+
+use std::os::unix::fs::symlink;
+
+use kenning_compose::Parts;
+use kenning_compose::assemble::AssembleRequest;
+use kenning_compose::config::ConfigType;
+use kenning_compose::generate::PreviewRequest;
+use serde_json::json;
+
+use crate::bed::{Bed, artifact, bed, bed_with, code, content};
+
+const HOSTILE: [&str; 12] = [
+    "../secret",
+    "a/../../secret",
+    "/etc/passwd",
+    "..\\secret",
+    "C:/secret",
+    "secret\0",
+    "",
+    ".",
+    "..",
+    "a//b",
+    "./a",
+    "\u{202e}/../x",
+];
+
+/// A workspace inside a folder with a secret, so that there is something to reach.
+fn with_secret() -> (Bed, tempfile::TempDir) {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "TOP SECRET").unwrap();
+    (bed(), outside)
+}
+
+#[test]
+fn ids_are_names_of_nothing_else() {
+    let bed = bed();
+    for id in HOSTILE {
+        assert_eq!(code(bed.generate(id, json!({}))), "INVALID_ID", "{id:?}");
+        assert_eq!(code(bed.assemble(id)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(bed.compose.content(id, None)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(bed.compose.config(ConfigType::Content, id)), "INVALID_ID", "{id:?}");
+        let request =
+            PreviewRequest { content_config_id: id.to_owned(), ..PreviewRequest::default() };
+        assert_eq!(code(bed.compose.preview_generation(&request)), "INVALID_ID", "{id:?}");
+    }
+    bed.template("c", "x");
+    bed.generate("c", json!({})).unwrap();
+    for version in HOSTILE {
+        assert_eq!(
+            code(bed.compose.content("c", Some(version))),
+            "INVALID_ARGUMENT",
+            "{version:?}"
+        );
+    }
+}
+
+#[test]
+fn paths_in_configs_and_templates_stay_inside() {
+    let bed = bed();
+    for path in HOSTILE {
+        bed.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(bed.generate("c", json!({}))), "CONFIG_INVALID", "{path:?}");
+        let mut config = content("c", json!({"template": "{{ f.text }}"}));
+        config["inputs"] =
+            json!({"sources": [{"id": "f", "source": "file", "params": {"path": path}}]});
+        bed.put(&config);
+        assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH", "{path:?}");
+        config["inputs"]["sources"][0]["params"]["path"] = json!("{{where}}");
+        bed.put(&config);
+        assert_eq!(code(bed.generate("c", json!({"where": path}))), "INVALID_PATH", "{path:?}");
+        for tag in ["include", "extends", "import"] {
+            let alias = if tag == "import" { " as x" } else { "" };
+            let template = format!("{{% {tag} name{alias} %}}");
+            let got = bed.render(&template, json!({"name": path}));
+            assert_eq!(code(got), "INVALID_PATH", "{tag} {path:?}");
+        }
+        let mut config = artifact("a", "concat", json!([{"id": "c", "path": path}]));
+        bed.put(&config);
+        assert_eq!(code(bed.assemble("a")), "CONFIG_INVALID", "{path:?}");
+        config["content"]["children"] = json!([{"id": "c"}]);
+        config["metadata"]["outputs"][0]["file"] = json!(path);
+        bed.put(&config);
+        assert_eq!(code(bed.assemble("a")), "CONFIG_INVALID", "{path:?}");
+    }
+}
+
+#[test]
+fn links_that_lead_out_are_not_followed() {
+    let (bed, outside) = with_secret();
+    symlink(outside.path().join("secret"), bed.root.path().join("link")).unwrap();
+    symlink(outside.path(), bed.root.path().join("folder")).unwrap();
+    for path in ["link", "folder/secret"] {
+        let got = bed.render(&format!("{{% include '{path}' %}}"), json!({}));
+        assert_eq!(code(got), "INVALID_PATH", "{path}");
+        bed.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH", "{path}");
+        bed.put(&artifact("a", "concat", json!([{"id": "x", "path": path}])));
+        assert_eq!(code(bed.assemble("a")), "CHILD_FAILED", "{path}");
+    }
+    bed.template("c", "ours\n");
+    bed.put(&artifact("a", "concat", json!([{"id": "c"}])));
+    let to = |path: &str| {
+        bed.compose.assemble_artifact(&AssembleRequest {
+            artifact_config_id: "a".to_owned(),
+            output_path: Some(path.to_owned()),
+            force: true,
+            context: None,
+        })
+    };
+    assert!(to("folder/secret").is_err());
+    assert!(to("folder/new").is_err());
+    assert!(to("link").is_err());
+    let secret = std::fs::read_to_string(outside.path().join("secret")).unwrap();
+    assert_eq!(secret, "TOP SECRET");
+    assert!(!outside.path().join("new").exists());
+}
+
+#[test]
+fn links_inside_are_fine() {
+    let bed = bed();
+    bed.file("real/part.j2", "inside");
+    symlink("real/part.j2", bed.root.path().join("link.j2")).unwrap();
+    assert_eq!(bed.render("{% include 'link.j2' %}", json!({})).unwrap(), "inside");
+}
+
+#[test]
+fn a_config_folder_that_is_a_link_is_not_read() {
+    let (bed, outside) = with_secret();
+    let config = content("c", json!({"template": "x"})).to_string();
+    std::fs::create_dir_all(outside.path().join("content")).unwrap();
+    std::fs::write(outside.path().join("content/c.json"), config).unwrap();
+    std::fs::create_dir_all(bed.root.path().join(".kenning")).unwrap();
+    symlink(outside.path(), bed.root.path().join(".kenning/compose")).unwrap();
+    assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH");
+}
+
+#[test]
+fn pipes_and_folders_are_no_texts() {
+    let bed = bed();
+    std::fs::create_dir(bed.root.path().join("folder")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(bed.root.path().join("pipe")).status();
+    assert!(made.unwrap().success());
+    for path in ["folder", "pipe", "absent"] {
+        bed.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(bed.generate("c", json!({}))), "FILE_NOT_FOUND", "{path}");
+    }
+}
+
+#[test]
+fn a_workspace_that_is_not_there_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = Parts::new(folder.path().join("absent"), folder.path().join("state"));
+    assert_eq!(code(kenning_compose::Compose::open(parts)), "STORAGE_ERROR");
+    // The state is made.
+    let bed = bed_with(|parts| Parts { state: folder.path().join("deep/state"), ..parts });
+    bed.template("c", "x");
+    bed.generate("c", json!({})).unwrap();
+    assert!(folder.path().join("deep/state/content/c").exists());
+}

@@ -1,0 +1,216 @@
+//! Versions: kept, found, cleaned up, deleted; and the lists.
+
+use std::collections::BTreeSet;
+
+use kenning_compose::config::{Origin, Retrieval};
+use kenning_compose::delete::DeleteRequest;
+use kenning_compose::list::{ListFilter, ListRequest, Sort};
+use kenning_compose::storage::{CleanupFilter, CleanupRequest, QueryRequest, Retention, kept};
+use kenning_compose::{Limits, Timestamp};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::bed::{Bed, artifact, bed, code, limited};
+
+/// A content with one version for each day.
+fn with_days(bed: &Bed, id: &str, days: usize) -> Vec<String> {
+    let mut versions = Vec::new();
+    for day in 0..days {
+        bed.template(id, &format!("day {day}"));
+        versions.push(bed.generate(id, json!({})).unwrap().version);
+        bed.clock.pass_days(1);
+    }
+    versions
+}
+
+fn query(bed: &Bed, id: Option<&str>, retrieval: &str) -> Vec<String> {
+    let request = QueryRequest {
+        content_id: id.map(str::to_owned),
+        retrieval: Retrieval::parse(retrieval).unwrap(),
+        include_content: true,
+        ..QueryRequest::default()
+    };
+    let found = bed.compose.query_ephemeral_storage(&request).unwrap();
+    found.versions.into_iter().map(|version| version.shown.unwrap().content).collect()
+}
+
+#[test]
+fn versions_are_found_by_name_and_time() {
+    let bed = bed();
+    let versions = with_days(&bed, "c", 3);
+    bed.template("d", "other");
+    bed.generate("d", json!({})).unwrap();
+    assert_eq!(query(&bed, Some("c"), "latest"), ["day 2"]);
+    assert_eq!(query(&bed, Some("c"), "all"), ["day 2", "day 1", "day 0"]);
+    assert_eq!(query(&bed, Some("c"), &format!("version:{}", versions[1])), ["day 1"]);
+    assert_eq!(query(&bed, Some("c"), "timestamp:2025-12-28"), ["day 1"]);
+    assert_eq!(query(&bed, Some("c"), "timestamp:2025-12-2"), ["day 2", "day 1", "day 0"]);
+    assert_eq!(query(&bed, None, "latest"), ["day 2", "other"]);
+    let ask = |request: QueryRequest| bed.compose.query_ephemeral_storage(&request);
+    let some = ask(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
+    let some = some.unwrap();
+    assert_eq!((some.versions.len(), some.total, some.contents), (2, 4, 2));
+    let of = |id: &str| QueryRequest { content_id: Some(id.to_owned()), ..QueryRequest::default() };
+    assert_eq!(code(ask(of("nobody"))), "CONFIG_NOT_FOUND");
+    assert_eq!(code(ask(of("../c"))), "INVALID_ID");
+    for limit in [0, 501] {
+        assert_eq!(
+            code(ask(QueryRequest { limit, ..QueryRequest::default() })),
+            "INVALID_ARGUMENT"
+        );
+    }
+    for version in ["../../x", "a/b", ""] {
+        let retrieval = Retrieval::Version(version.to_owned());
+        assert_eq!(code(ask(QueryRequest { retrieval, ..of("c") })), "INVALID_ARGUMENT");
+    }
+}
+
+#[test]
+fn cleaning_up_keeps_what_any_rule_keeps() {
+    let bed = bed();
+    let versions = with_days(&bed, "c", 20);
+    with_days(&bed, "d-other", 2);
+    let request = |keep_versions, keep_days, keep_latest, dry_run| CleanupRequest {
+        retention: Retention { keep_versions, keep_days, keep_latest },
+        filter: CleanupFilter { prefix: Some("c".to_owned()), content_id: None },
+        dry_run,
+    };
+    let pinned = json!([{"id": "c", "retrievalStrategy": format!("version:{}", versions[4])}]);
+    bed.put(&artifact("a", "concat", pinned));
+    let dry = bed.compose.cleanup_ephemeral(&request(3, 7, true, true)).unwrap();
+    assert_eq!(bed.compose.version_ids("c").unwrap().len(), 20);
+    let real = bed.compose.cleanup_ephemeral(&request(3, 7, true, false)).unwrap();
+    assert_eq!(dry.removed, real.removed);
+    let left = bed.compose.version_ids("c").unwrap();
+    assert!(left.contains(&versions[4]), "an artifact names it");
+    assert!(left.len() == real.kept_count && left.len() > 3 && left.len() < 20);
+    assert_eq!(bed.compose.version_ids("d-other").unwrap().len(), 2);
+    bed.compose.cleanup_ephemeral(&request(0, 0, true, false)).unwrap();
+    assert_eq!(bed.compose.version_ids("c").unwrap(), [versions[4].clone(), versions[19].clone()]);
+    bed.compose.cleanup_ephemeral(&request(0, 0, false, false)).unwrap();
+    assert_eq!(bed.compose.version_ids("c").unwrap(), [versions[4].clone()]);
+}
+
+proptest! {
+    #[test]
+    fn a_version_is_kept_exactly_if_a_rule_keeps_it(
+        ages in proptest::collection::vec(0i64..40 * 24, 0..30),
+        keep_versions in 0usize..10,
+        keep_days in 0u32..40,
+        keep_latest in any::<bool>(),
+        pins in proptest::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let now = Timestamp(1_766_829_600_000);
+        let mut times: Vec<i64> = ages.iter().map(|hours| now.0 - hours * 3_600_000).collect();
+        times.sort_unstable();
+        let versions: Vec<String> = times
+            .iter()
+            .enumerate()
+            .map(|(n, time)| {
+                let text = Timestamp(*time).to_string().replace([':', '.'], "-");
+                format!("{text}-{n:06}")
+            })
+            .collect();
+        let pinned: BTreeSet<String> = if versions.is_empty() {
+            BTreeSet::new()
+        } else {
+            pins.iter().map(|pin| pin.get(&versions).clone()).collect()
+        };
+        let retention = Retention { keep_versions, keep_days, keep_latest };
+        let found = kept(&versions, &retention, now, &pinned);
+        for (n, version) in versions.iter().enumerate() {
+            let newer = versions.len() - 1 - n;
+            let young = now.0 - times[n] <= i64::from(keep_days) * 86_400_000;
+            let expected = newer < keep_versions
+                || (keep_latest && newer == 0)
+                || (keep_days > 0 && young)
+                || pinned.contains(version);
+            prop_assert_eq!(found.contains(version), expected, "{}", version);
+        }
+    }
+}
+
+#[test]
+fn what_is_past_its_time_goes_when_something_new_comes() {
+    let bed = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
+    let versions = with_days(&bed, "c", 10);
+    // The last was saved on day 9: what is older than five days was let go then.
+    assert_eq!(bed.compose.version_ids("c").unwrap(), versions[4..]);
+    bed.clock.pass_days(100);
+    bed.generate("c", json!({"new": 1})).unwrap();
+    assert_eq!(bed.compose.version_ids("c").unwrap().len(), 1);
+}
+
+#[test]
+fn what_an_artifact_is_made_of_is_not_deleted() {
+    let bed = bed();
+    with_days(&bed, "c", 2);
+    bed.put(&artifact("a", "concat", json!([{"id": "c"}])));
+    let delete = |id: &str, preserve_metadata: bool, force: bool| {
+        let content_id = id.to_owned();
+        bed.compose.delete_content(&DeleteRequest { content_id, preserve_metadata, force })
+    };
+    let error = delete("c", false, false).unwrap_err();
+    assert_eq!(error.code().as_str(), "CONTENT_REFERENCED");
+    assert_eq!(error.details()["referenced_by"], json!(["a"]));
+    let kept = delete("c", true, true).unwrap();
+    assert_eq!((kept.versions_deleted, kept.referenced_by.as_slice()), (2, &["a".to_owned()][..]));
+    let found = bed.compose.query_ephemeral_storage(&QueryRequest::default()).unwrap();
+    assert!(found.versions[0].deleted);
+    assert!(bed.compose.content("c", None).unwrap().content.is_none());
+    // What has no content any more is generated again.
+    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "day 1");
+    assert_eq!(delete("c", false, true).unwrap().versions_deleted, 3);
+    assert_eq!(code(delete("c", false, true)), "CONTENT_NOT_FOUND");
+    assert_eq!(code(delete("nobody", false, false)), "CONFIG_NOT_FOUND");
+    assert_eq!(code(delete("..", false, false)), "INVALID_ID");
+    assert!(bed.exists(".kenning/compose/content/c.json"), "its config stays");
+}
+
+#[test]
+fn lists_are_filtered_sorted_and_cut() {
+    let bed = bed();
+    for id in ["zebra", "apple", "mango"] {
+        bed.template(id, id);
+    }
+    for id in ["mango", "zebra"] {
+        bed.generate(id, json!({})).unwrap();
+        bed.clock.pass_days(1);
+    }
+    let list = |filter: ListFilter, sort: Sort, limit: usize| {
+        let listed = bed.compose.list_content(&ListRequest { filter, sort, limit });
+        listed.map(|listed| {
+            let ids: Vec<String> = listed.content.into_iter().map(|one| one.id).collect();
+            (ids, listed.total)
+        })
+    };
+    let own = || ListFilter { origin: Some(Origin::Workspace), ..ListFilter::default() };
+    let ids = |outcome: Result<(Vec<String>, usize), kenning_compose::Error>| outcome.unwrap().0;
+    assert_eq!(ids(list(own(), Sort::Id, 100)), ["apple", "mango", "zebra"]);
+    assert_eq!(ids(list(own(), Sort::Newest, 100)), ["zebra", "mango", "apple"]);
+    assert_eq!(ids(list(own(), Sort::Oldest, 100)), ["mango", "zebra", "apple"]);
+    assert_eq!(
+        list(own(), Sort::Id, 2).unwrap(),
+        (vec!["apple".to_owned(), "mango".to_owned()], 3)
+    );
+    let made = ListFilter { made: Some(false), ..own() };
+    assert_eq!(ids(list(made, Sort::Id, 100)), ["apple"]);
+    let text = ListFilter { text: Some("MANG".to_owned()), ..own() };
+    assert_eq!(ids(list(text, Sort::Id, 100)), ["mango"]);
+    for limit in [0, 501] {
+        assert_eq!(code(list(own(), Sort::Id, limit)), "INVALID_ARGUMENT");
+    }
+    bed.put(&artifact("fruit", "concat", json!([{"id": "apple"}])));
+    let listed =
+        bed.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
+    let listed = listed.unwrap();
+    assert_eq!(
+        (listed.total, listed.artifacts[0].outputs.as_slice()),
+        (1, &["OUT.md".to_owned()][..])
+    );
+    assert!(listed.artifacts[0].assembled_at.is_none());
+    bed.assemble("fruit").unwrap();
+    let listed =
+        bed.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
+    assert!(listed.unwrap().artifacts[0].assembled_at.is_some());
+}

@@ -1,0 +1,266 @@
+//! What the rooms know, as compose reads it.
+
+use std::sync::Arc;
+
+use kenning_catalog::Catalog;
+use kenning_catalog::data::{Agent, Definition};
+use kenning_compose::Timestamp;
+use kenning_compose::sources::{
+    CatalogAgent, CatalogCapability, CatalogCategory, CatalogClaim, CatalogDigest, CatalogParams,
+    ClosedGap, CountedAsk, GapsDigest, GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode,
+    KnowledgeParams, OmittedNode, OpenGap, RegistryAgent, RegistryDigest, RegistryParams,
+    RegistrySkill, SourceError, Sources,
+};
+use kenning_gaps::Gaps;
+use kenning_gaps::gap::{Evidence, Status};
+use kenning_gaps::list::{GapsRequest, ListedGap, Standing};
+use kenning_gaps::reporting::ReportRequest;
+use kenning_knowledge::discover::{DiscoverRequest, Discovery};
+use kenning_knowledge::search::MAX_RESULTS;
+use kenning_knowledge::{Library, NodeRef, Snapshot};
+use kenning_registry::Registry;
+use kenning_registry::list::{GroupBy, Groups, ListRequest, MAX_GROUPS};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Milliseconds of a day.
+const DAY: u64 = 24 * 60 * 60 * 1_000;
+
+pub(super) struct Rooms {
+    pub(super) library: Arc<Library>,
+    pub(super) discovery: Discovery,
+    pub(super) catalog: Catalog,
+    pub(super) registry: Option<Registry>,
+    pub(super) gaps: Option<Gaps>,
+}
+
+impl Sources for Rooms {
+    fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
+        match name {
+            "knowledge" => written(self.knowledge(&read(params)?)?),
+            "catalog" => written(self.catalog(&read(params)?)),
+            "registry" => written(self.registry(&read(params)?)?),
+            "gaps" => written(self.gaps(&read(params)?)?),
+            _ => Err(SourceError(format!("there is no source `{name}`"))),
+        }
+    }
+}
+
+fn read<Params: DeserializeOwned>(params: &Value) -> Result<Params, SourceError> {
+    serde_path_to_error::deserialize(params).map_err(|error| SourceError(error.to_string()))
+}
+
+fn written<Digest: Serialize>(digest: Digest) -> Result<Value, SourceError> {
+    serde_json::to_value(digest).map_err(|error| SourceError(error.to_string()))
+}
+
+fn failed(error: &dyn std::fmt::Display) -> SourceError {
+    SourceError(error.to_string())
+}
+
+impl Rooms {
+    fn knowledge(&self, params: &KnowledgeParams) -> Result<KnowledgeDigest, SourceError> {
+        let snapshot = self.library.snapshot();
+        let mut digest = KnowledgeDigest { bases: bases(&snapshot), ..KnowledgeDigest::default() };
+        for node in self.wanted(&snapshot, params)? {
+            let text = node.body().trim().to_owned();
+            if text.is_empty() {
+                continue;
+            }
+            let tokens = kenning_knowledge::count_tokens(&text);
+            let (id, path, title) = (node.id().to_owned(), node.path(), node.title().to_owned());
+            if digest.total_tokens + tokens > params.max_tokens {
+                digest.omitted.push(OmittedNode { id, path, title, tokens });
+                continue;
+            }
+            digest.total_tokens += tokens;
+            let (base, kind) = (node.base().name().to_owned(), node.kind().to_owned());
+            let status = node.status().to_owned();
+            digest.nodes.push(KnowledgeNode { id, base, path, title, kind, status, text, tokens });
+        }
+        Ok(digest)
+    }
+
+    /// The nodes that help with the task, best first; all, in the order of the files, without one.
+    fn wanted<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        params: &KnowledgeParams,
+    ) -> Result<Vec<NodeRef<'a>>, SourceError> {
+        let fits = |node: &NodeRef<'_>| {
+            params.base.as_deref().is_none_or(|base| node.base().name() == base)
+                && (params.types.is_empty() || params.types.iter().any(|kind| kind == node.kind()))
+        };
+        let Some(task) = &params.task else { return Ok(snapshot.nodes().filter(fits).collect()) };
+        let request = DiscoverRequest {
+            task_description: task.clone(),
+            task_type: None,
+            current_file: None,
+            max_results: Some(MAX_RESULTS),
+            token_budget: None,
+        };
+        let found = snapshot.discover(&request, &self.discovery).map_err(|error| failed(&error))?;
+        let of = |id: &String| snapshot.nodes().find(|node| node.id() == id);
+        let found = found.recommendations.iter().filter_map(|one| of(&one.id));
+        Ok(found.flat_map(NodeRef::subtree).filter(fits).collect())
+    }
+
+    fn catalog(&self, params: &CatalogParams) -> CatalogDigest {
+        let wanted =
+            |agent: &&Agent| params.agents.is_empty() || params.agents.contains(&agent.agent);
+        let agents: Vec<&Agent> = self.catalog.agents().iter().filter(wanted).collect();
+        let categories = self.catalog.categories().into_iter();
+        let categories = categories
+            .filter(|name| params.category.as_deref().is_none_or(|wanted| *name == wanted));
+        CatalogDigest {
+            agents: agents.iter().map(|agent| described(agent)).collect(),
+            categories: categories.map(|name| self.category(name, &agents)).collect(),
+        }
+    }
+
+    fn category(&self, name: &str, agents: &[&Agent]) -> CatalogCategory {
+        let definitions = self.catalog.definitions().iter();
+        let definitions = definitions.filter(|definition| definition.category == name);
+        let capability = |definition: &Definition| CatalogCapability {
+            name: definition.name.clone(),
+            description: definition.description.clone(),
+            claims: agents.iter().map(|agent| claim(agent, &definition.name)).collect(),
+        };
+        let capabilities = definitions.map(capability).collect();
+        CatalogCategory { name: name.to_owned(), capabilities }
+    }
+
+    fn registry(&self, params: &RegistryParams) -> Result<RegistryDigest, SourceError> {
+        let registry = self.registry.as_ref().ok_or_else(|| failed(&"there is no store"))?;
+        let request = ListRequest {
+            active_only: !params.include_inactive,
+            group_by: Some(GroupBy::Agent),
+            max_results: Some(MAX_GROUPS),
+            ..ListRequest::default()
+        };
+        let listed = registry.list(&request).map_err(|error| failed(&error))?;
+        let Groups::ByAgent(agents) = listed.capabilities else {
+            return Ok(RegistryDigest::default());
+        };
+        let agents = agents.into_iter().map(|agent| RegistryAgent {
+            id: agent.agent_id,
+            name: agent.agent_name,
+            skills: agent
+                .skills
+                .into_iter()
+                .map(|skill| RegistrySkill {
+                    name: skill.skill_name,
+                    version: skill.version,
+                    active: skill.active,
+                })
+                .collect(),
+        });
+        Ok(RegistryDigest { agents: agents.collect() })
+    }
+
+    fn gaps(&self, params: &GapsParams) -> Result<GapsDigest, SourceError> {
+        let gaps = self.gaps.as_ref().ok_or_else(|| failed(&"there is no store"))?;
+        // To the end of today, so that the same day says the same.
+        let until = (super::gaps::now() / DAY + 1) * DAY;
+        let from = until.saturating_sub(u64::from(params.days) * DAY);
+        let report = gaps.report(&ReportRequest {
+            project_id: params.project.clone(),
+            from: Some(from),
+            until: Some(until),
+            top: Some(params.top),
+        });
+        let report = report.map_err(|error| failed(&error))?.report;
+        let listed = |status: Standing| {
+            let request = GapsRequest {
+                project_id: params.project.clone(),
+                status,
+                max_results: Some(params.top),
+                ..GapsRequest::default()
+            };
+            gaps.gaps(&request).map(|found| found.gaps).map_err(|error| failed(&error))
+        };
+        let failed_asks = report.top_failed_asks.into_iter();
+        Ok(GapsDigest {
+            from: day(from),
+            until: day(until - 1),
+            sessions: report.sessions,
+            calls: report.calls,
+            open: listed(Standing::Open)?.into_iter().map(open_gap).collect(),
+            closed: listed(Standing::Closed)?
+                .iter()
+                .filter_map(|gap| closed_gap(gap, from))
+                .collect(),
+            failed_asks: failed_asks
+                .map(|failed| CountedAsk {
+                    ask: failed.ask,
+                    count: failed.count,
+                    tools: failed.tools,
+                })
+                .collect(),
+            tools_never_called: report.tools_never_called,
+        })
+    }
+}
+
+fn bases(snapshot: &Snapshot) -> Vec<KnowledgeBase> {
+    let base = |name: &str| KnowledgeBase {
+        name: name.to_owned(),
+        files: snapshot.roots().filter(|root| root.base().name() == name).count(),
+        nodes: snapshot.nodes().filter(|node| node.base().name() == name).count(),
+    };
+    snapshot.bases().map(|one| base(one.name())).collect()
+}
+
+fn described(agent: &Agent) -> CatalogAgent {
+    CatalogAgent {
+        id: agent.agent.clone(),
+        name: agent.name.clone(),
+        vendor: agent.vendor.clone(),
+        homepage: agent.homepage.clone(),
+    }
+}
+
+fn claim(agent: &Agent, capability: &str) -> CatalogClaim {
+    let Some(claim) = agent.claim(capability) else {
+        return CatalogClaim { agent: agent.agent.clone(), ..CatalogClaim::default() };
+    };
+    CatalogClaim {
+        agent: agent.agent.clone(),
+        available: Some(claim.available),
+        tier: claim.tier.map(|tier| tier.name().to_owned()),
+        maturity: claim.maturity_level.map(|level| level.name().to_owned()),
+        terminology: claim.terminology.clone(),
+        source_url: claim.sources.first().map(|source| source.url.clone()),
+    }
+}
+
+fn open_gap(gap: ListedGap) -> OpenGap {
+    OpenGap {
+        id: gap.id,
+        label: gap.label,
+        asks: gap.asks,
+        requests: gap.requests,
+        last_asked: day(gap.last_asked),
+        wordings: gap.wordings.into_iter().skip(1).collect(),
+    }
+}
+
+fn closed_gap(gap: &ListedGap, since: u64) -> Option<ClosedGap> {
+    let Status::Closed { at, evidence } = &gap.status else { return None };
+    if *at < since {
+        return None;
+    }
+    let closed_by = match evidence {
+        Evidence::Answer { title, .. } => title.clone(),
+        Evidence::Person { name, note } if note.is_empty() => name.clone(),
+        Evidence::Person { name, note } => format!("{name}: {note}"),
+    };
+    Some(ClosedGap { id: gap.id.clone(), label: gap.label.clone(), closed_by, closed_at: day(*at) })
+}
+
+/// Such as `2026-05-01`.
+fn day(at: u64) -> String {
+    let text = Timestamp(i64::try_from(at).unwrap_or(i64::MAX)).to_string();
+    text.chars().take(10).collect()
+}

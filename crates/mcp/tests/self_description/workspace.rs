@@ -1,0 +1,107 @@
+//! A workspace with configs to use, and some that go wrong in every way there is.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use kenning_compose::generate::GenerateRequest;
+use kenning_compose::{Compose, Limits, Parts, Timestamp};
+use serde_json::{Value, json};
+
+/// A draft that asks for `name`, one whose template is broken, and one that never ends.
+pub(crate) const DRAFT: &str = "draft-content-000000000001";
+pub(crate) const BROKEN_DRAFT: &str = "draft-content-000000000002";
+pub(crate) const ENDLESS_DRAFT: &str = "draft-content-000000000003";
+
+const NEEDS_NAME: &str = "Hello {{name}}";
+const BROKEN: &str = "{% if %}";
+const ENDLESS: &str =
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+
+pub(crate) fn open(folder: &Path) -> Compose {
+    open_at(folder, Timestamp::now)
+}
+
+pub(crate) fn open_at(
+    folder: &Path,
+    clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+) -> Compose {
+    let (root, state) = (folder.join("workspace"), folder.join("state"));
+    for config in contents().into_iter().chain(artifacts()) {
+        let (kind, id) = (config["type"].as_str().unwrap(), config["id"].as_str().unwrap());
+        write(&root, &format!(".kenning/compose/{kind}/{id}.json"), &config.to_string());
+    }
+    write(&root, "occupied.md", "written by hand\n");
+    for (id, template) in [(DRAFT, NEEDS_NAME), (BROKEN_DRAFT, BROKEN), (ENDLESS_DRAFT, ENDLESS)] {
+        let draft = json!({
+            "draft_id": id, "config_type": "content", "created_at": "2026-05-01T00:00:00.000Z",
+            "config_data": content("draft", &json!({"template": template})),
+        });
+        write(&state, &format!("drafts/{id}.json"), &draft.to_string());
+    }
+    let compose = Compose::open(Parts { clock: Arc::new(clock), ..Parts::new(root, state) });
+    let compose = compose.unwrap();
+    for id in ["client-config", "referenced"] {
+        let content_config_id = id.to_owned();
+        let request = GenerateRequest { content_config_id, ..GenerateRequest::default() };
+        compose.generate_content(&request).unwrap();
+    }
+    compose
+}
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+pub(crate) fn content(id: &str, pattern: &Value) -> Value {
+    let mut pattern = pattern.clone();
+    pattern["id"] = json!("main");
+    json!({
+        "type": "content", "id": id, "schemaRef": {"id": "content", "version": "1.0"},
+        "metadata": {"description": "for a test", "version": "1.0.0", "output_format": "text"},
+        "elements": [{"name": "body"}],
+        "generation": {"patterns": [pattern]},
+    })
+}
+
+/// An artifact with so many children.
+pub(crate) fn artifact(id: &str, children: usize) -> Value {
+    let children = (0..children).map(|n| {
+        if n == 0 { json!({"id": "referenced"}) } else { json!({"id": format!("child-{n}")}) }
+    });
+    json!({
+        "type": "artifact", "id": id, "schemaRef": {"id": "artifact", "version": "1.0"},
+        "metadata": {
+            "title": "For a test", "purpose": "to be tested",
+            "outputs": [{"file": format!("{id}.md"), "format": "text"}],
+        },
+        "content": {"children": children.collect::<Vec<_>>()},
+    })
+}
+
+fn contents() -> Vec<Value> {
+    let mut invalid = content("invalid", &json!({"template": "x"}));
+    invalid["elements"] = json!([]);
+    vec![
+        content("needs-name", &json!({"template": NEEDS_NAME})),
+        content("broken", &json!({"template": BROKEN})),
+        content("endless", &json!({"template": ENDLESS})),
+        content("needs-model", &json!({"type": "code_generation", "specification": "x"})),
+        content("referenced", &json!({"template": "plain"})),
+        invalid,
+    ]
+}
+
+fn artifacts() -> Vec<Value> {
+    let mut invalid = artifact("invalid", 1);
+    invalid["metadata"]["outputs"] = json!([]);
+    let mut merged = artifact("merged", 1);
+    merged["metadata"]["compositionStrategy"] = json!("merge");
+    let mut broken = artifact("broken", 1);
+    broken["metadata"]["compositionStrategy"] = json!("template");
+    broken["content"]["template"] = json!(BROKEN);
+    let too_many = artifact("too-many", Limits::default().max_artifact_components + 1);
+    vec![artifact("occupied", 1), invalid, merged, broken, too_many]
+}
