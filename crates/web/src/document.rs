@@ -11,7 +11,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
-use crate::operation::Operation;
+use crate::operation::{MAX_WORD, Operation};
 use crate::pages;
 
 const DOCUMENT: &str = "/api/openapi.json";
@@ -112,6 +112,13 @@ fn given(mut schema: Value) -> Value {
         options.retain(|option| option.get("type").is_none_or(|kind| kind != "null"));
     }
     if let Some(schema) = schema.as_object_mut() {
+        let is_unsigned = |format: &Value| matches!(format.as_str(), Some("uint" | "uint64"));
+        if schema.get("format").is_some_and(is_unsigned) && !schema.contains_key("maximum") {
+            schema.insert("maximum".to_owned(), u64::MAX.into());
+        }
+        if schema.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most > MAX_WORD) {
+            schema.insert("maxLength".to_owned(), MAX_WORD.into());
+        }
         schema.remove("description");
         schema.retain(|name, value| name != "default" || !value.is_null());
     }

@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 use crate::site::Rooms;
 use crate::token::Scope;
 
+/// The longest word in an address, in characters: however it is encoded, the address is read.
+pub(crate) const MAX_WORD: u64 = 5_000;
+
 pub(crate) struct Operation {
     pub(crate) method: Method,
     /// With `{name}` where an argument stands in it.

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::guard::{Doors, Gate, Grant, guard};
-use crate::operation::{Call, Given, Operation, Refusal};
+use crate::operation::{Call, Given, MAX_WORD, Operation, Refusal};
 use crate::pages::FormKey;
 use crate::problem::Problem;
 use crate::token::Scope;
@@ -285,6 +285,10 @@ async fn arguments(
         .await
         .map_err(|error| wrong(format!("the path cannot be read: {error}")))?;
     for (name, word) in in_path.0.into_iter().chain(query(parts.uri.query().unwrap_or_default())?) {
+        if word.chars().count() as u64 > MAX_WORD {
+            let detail = format!("`{name}` is longer than {MAX_WORD} characters");
+            return Err(wrong(detail));
+        }
         let value = operation.typed(&name, &word);
         if operation.is_list(&name) {
             let list = arguments.entry(name).or_insert_with(|| Value::Array(Vec::new()));

@@ -2,7 +2,7 @@
 
 use kenning_gaps::Event;
 use kenning_gaps::decide::{CloseGapRequest, MergeGapRequest, MuteGapRequest, ReopenGapRequest};
-use kenning_gaps::gap::{Evidence, Status};
+use kenning_gaps::gap::{Evidence, Source, Status};
 use kenning_gaps::list::{GapsRequest, ListedGap, MAX_GAPS};
 use kenning_gaps::show::{Replayed, ShowGapRequest, ShownAsk};
 use maud::{Markup, html};
@@ -59,8 +59,10 @@ fn standing(status: &Status) -> Markup {
             Status::Closed { at, evidence } => p class="notice good" {
                 "Closed " (time(*at)) ": "
                 @match evidence {
-                    Evidence::Answer { id, title, likeness, .. } => {
-                        a href=(link("/node", &[("id", id)])) { (text(title)) }
+                    Evidence::Answer { id, title, likeness, source } => {
+                        @if *source == Source::Node {
+                            a href=(link("/node", &[("id", id)])) { (text(title)) }
+                        } @else { (text(title)) }
                         " answers it (likeness " (format!("{likeness:.2}")) ")."
                     },
                     Evidence::Person { name, note } => { (text(name)) " said so. " (text(note)) },
