@@ -1,20 +1,23 @@
 //! Kenning's chores. `cargo xtask` without a word lists them.
 
 mod bench;
+mod browser;
 mod clients;
 mod conformance;
 mod outside;
 mod rest;
 mod run;
+mod server;
 
 use anyhow::{Result, bail};
 
 use crate::run::cargo;
 
 const USAGE: &str = "\
-cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite and
-                     real clients; installs what it needs below target/outside
+cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite,
+                     real clients, REST and the page in a browser; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
+cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -24,6 +27,7 @@ fn main() -> Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
         ["clients"] => clients(),
+        ["browser"] => browser(),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -42,6 +46,7 @@ fn test() -> Result<()> {
     conformance::check(&parts)?;
     clients::check(&parts)?;
     rest::check()?;
+    browser::check(&parts)?;
     println!("all is well");
     Ok(())
 }
@@ -50,6 +55,12 @@ fn clients() -> Result<()> {
     let parts = outside::install()?;
     build()?;
     clients::check(&parts)
+}
+
+fn browser() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    browser::check(&parts)
 }
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and

@@ -11,7 +11,7 @@ use crate::run::{root, run};
 
 /// Pinned, so that a new release cannot break an old commit. The suite and the Inspector need a
 /// newer Node than Debian has.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
     "node@24.21.0",
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
@@ -20,6 +20,8 @@ const PACKAGES: [&str; 8] = [
     "@openai/codex@0.166.0",
     "@github/copilot@1.0.102",
     "opencode-ai@1.18.33",
+    "puppeteer-core@25.16.0",
+    "axe-core@4.14.0",
 ];
 
 /// For the benchmarks: the stack that others build on.
@@ -89,16 +91,34 @@ fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
     Ok(programs)
 }
 
+/// A browser to look at the page with.
+pub(crate) fn chromium() -> Result<&'static str> {
+    const CHROMIUM: &str = "chromium";
+    if Command::new(CHROMIUM).arg("--version").output().is_err() {
+        install_package("chromium", &[CHROMIUM])?;
+    }
+    Ok(CHROMIUM)
+}
+
 fn install_npm() -> Result<()> {
+    install_package("Node.js and npm", &["nodejs", "npm"])
+}
+
+fn install_package(wanted: &str, packages: &[&str]) -> Result<()> {
     if Command::new("apt-get").arg("--version").output().is_err() {
-        bail!("npm is needed for the outside parts of the tests: install Node.js and npm");
+        bail!("the outside parts of the tests need {wanted}: install it");
     }
     run(Command::new("apt-get").arg("update"))?;
     let mut apt = Command::new("apt-get");
-    run(apt.args(["install", "--yes", "--no-install-recommends", "nodejs", "npm"]))
+    run(apt.args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 impl Parts {
+    /// Where npm installed them.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// A program that npm installed, with the Node it needs and a home of its own.
     pub(crate) fn program(&self, name: &str) -> Result<Command> {
         self.program_at_home(name, &self.folder.join("home"))

@@ -6,21 +6,22 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::header;
-use axum::response::Html;
+use axum::http::{StatusCode, header};
 use axum::routing::get;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
-use crate::operation::Operation;
+use crate::operation::{MAX_WORD, Operation};
+use crate::pages;
 
 const DOCUMENT: &str = "/api/openapi.json";
 
 pub(crate) fn routes(operations: &[Arc<Operation>]) -> Router {
     let document = serde_json::to_string_pretty(&document(operations)).unwrap_or_default();
-    let page = page(operations).into_string();
+    let page = page(operations);
+    let shown = |page: Markup| pages::html(StatusCode::OK, page);
     let json = move || async move { ([(header::CONTENT_TYPE, "application/json")], document) };
-    Router::new().route(DOCUMENT, get(json)).route("/api", get(move || async move { Html(page) }))
+    Router::new().route(DOCUMENT, get(json)).route("/api", get(move || async move { shown(page) }))
 }
 
 fn document(operations: &[Arc<Operation>]) -> Value {
@@ -111,6 +112,13 @@ fn given(mut schema: Value) -> Value {
         options.retain(|option| option.get("type").is_none_or(|kind| kind != "null"));
     }
     if let Some(schema) = schema.as_object_mut() {
+        let is_unsigned = |format: &Value| matches!(format.as_str(), Some("uint" | "uint64"));
+        if schema.get("format").is_some_and(is_unsigned) && !schema.contains_key("maximum") {
+            schema.insert("maximum".to_owned(), u64::MAX.into());
+        }
+        if schema.get("maxLength").and_then(Value::as_u64).is_some_and(|most| most > MAX_WORD) {
+            schema.insert("maxLength".to_owned(), MAX_WORD.into());
+        }
         schema.remove("description");
         schema.retain(|name, value| name != "default" || !value.is_null());
     }
@@ -156,7 +164,7 @@ fn refusal(operation: &Operation, status: u16) -> Value {
         let problem = json!({"$ref": "#/components/schemas/Problem"});
         content["application/problem+json"] = json!({"schema": problem});
     }
-    let reason = axum::http::StatusCode::from_u16(status).ok();
+    let reason = StatusCode::from_u16(status).ok();
     let reason = reason.and_then(|status| status.canonical_reason()).unwrap_or("Refused");
     json!({"description": reason, "content": content})
 }
@@ -175,32 +183,25 @@ fn problem() -> Value {
 }
 
 fn page(operations: &[Arc<Operation>]) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Kenning: the API" }
-                style { (maud::PreEscaped(STYLE)) }
-            }
-            body {
-                h1 { "Kenning: the API" }
-                p { "For programs: " a href=(DOCUMENT) { (DOCUMENT) } "." }
-                @for operation in operations {
-                    section id=(operation.name) {
-                        h2 { code { (operation.method) " " (operation.path) } }
-                        p { (operation.summary) "." }
-                        (arguments(operation))
-                        details {
-                            summary { "The answer" }
-                            pre { (pretty(&operation.gives)) }
-                        }
+    let body = html! {
+        main id="main" class="reference" tabindex="-1" {
+            p { a href="/" { "Kenning" } }
+            h1 { "The API" }
+            p { "For programs: " a href=(DOCUMENT) { (DOCUMENT) } "." }
+            @for operation in operations {
+                section id=(operation.name) {
+                    h2 { code { (operation.method) " " (operation.path) } }
+                    p { (operation.summary) "." }
+                    (arguments(operation))
+                    details {
+                        summary { "The answer" }
+                        pre { (pretty(&operation.gives)) }
                     }
                 }
             }
         }
-    }
+    };
+    pages::document("Kenning: the API", &body)
 }
 
 fn arguments(operation: &Operation) -> Markup {
@@ -219,11 +220,3 @@ fn arguments(operation: &Operation) -> Markup {
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
-
-const STYLE: &str = "\
-:root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }
-h2 { font-size: 1rem; margin: 2.5rem 0 .5rem }
-table { border-collapse: collapse }
-td { padding: .2rem 1rem .2rem 0; vertical-align: top }
-pre { overflow-x: auto; font-size: .8rem }";

@@ -2,16 +2,18 @@
 //!
 //! On a loopback address everybody on this machine may, but no web page that a browser here has
 //! open: a request must name this server as its host, and its origin if it has one. On any other
-//! address every request must carry a token.
+//! address every request must carry a token: programs in a header, browsers in a cookie that the
+//! login page sets.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::pages::login;
 use crate::problem::Problem;
 use crate::token::Scope;
 
@@ -49,29 +51,88 @@ pub enum Doors {
     Token(Arc<dyn Keys>),
 }
 
-/// Paths that tell nothing and change nothing.
-const OPEN: [&str; 1] = ["/healthz"];
+/// Paths that tell nothing and change nothing, but for who one is.
+const OPEN: [&str; 3] = ["/healthz", "/login", "/logout"];
+/// What is below is for programs: no cookie opens it, so no page of another site could use it.
+const FOR_PROGRAMS: [&str; 3] = ["/api/v1", "/mcp", "/ingest"];
+/// Holds the token of somebody who logged in.
+pub(crate) const COOKIE: &str = "kenning_token";
+
+fn is_open(path: &str) -> bool {
+    OPEN.contains(&path) || path.starts_with("/assets/")
+}
+
+fn is_page(path: &str) -> bool {
+    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| !rest.starts_with(is_name));
+    !FOR_PROGRAMS.into_iter().any(below)
+}
+
+fn is_name(c: char) -> bool {
+    c != '/'
+}
+
+/// The doors, and the most that anybody inside may do.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) doors: Doors,
+    pub(crate) most: Scope,
+}
+
+impl Gate {
+    /// Telling what was heard elsewhere changes nothing that others see.
+    fn bounded(&self, grant: Grant, path: &str) -> Grant {
+        if path == "/ingest" {
+            return grant;
+        }
+        Grant { scope: grant.scope.min(self.most), ..grant }
+    }
+}
 
 /// Lets a request pass, with the [`Grant`] it has, or refuses it.
-pub(crate) async fn guard(
-    State(doors): State<Doors>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    if OPEN.contains(&request.uri().path()) {
+pub(crate) async fn guard(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if is_open(path) {
         return next.run(request).await;
     }
-    let admitted = match doors {
+    let admitted = match gate.doors.clone() {
         Doors::Loopback { port, keys } => from_this_machine(request.headers(), port, keys).await,
-        Doors::Token(keys) => with_token(request.headers(), keys).await,
+        Doors::Token(keys) => {
+            let by_cookie = is_page(path).then(|| cookie(request.headers(), COOKIE)).flatten();
+            let shown = token(request.headers()).or(by_cookie).map(str::to_owned);
+            with_token(request.headers(), shown, keys).await
+        }
     };
     match admitted {
         Ok(grant) => {
+            let grant = gate.bounded(grant, path);
             request.extensions_mut().insert(grant);
             next.run(request).await
         }
+        Err(problem) if problem.status == StatusCode::UNAUTHORIZED && is_visit(&request) => {
+            login::redirect(request.uri())
+        }
         Err(problem) => problem.into_response(),
     }
+}
+
+/// Whether somebody opens a page in a browser.
+fn is_visit(request: &Request) -> bool {
+    request.method() == Method::GET
+        && is_page(request.uri().path())
+        && wants_page(request.headers())
+}
+
+/// Whether an answer for people is wanted.
+pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// What a cookie of this name holds.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim())
 }
 
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -83,7 +144,7 @@ async fn from_this_machine(
 ) -> Result<Grant, Problem> {
     from_here(headers, port)?;
     match (token(headers), keys) {
-        (Some(_), Some(keys)) => with_token(headers, keys).await,
+        (Some(token), Some(keys)) => with_token(headers, Some(token.to_owned()), keys).await,
         _ => Ok(Grant { scope: Scope::Write, project: None, by_token: false }),
     }
 }
@@ -101,19 +162,31 @@ fn from_here(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     refused("the Origin header names another site")
 }
 
-async fn with_token(headers: &HeaderMap, keys: Arc<dyn Keys>) -> Result<Grant, Problem> {
+async fn with_token(
+    headers: &HeaderMap,
+    token: Option<String>,
+    keys: Arc<dyn Keys>,
+) -> Result<Grant, Problem> {
     if !same_site(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "the Origin header names another site"));
     }
-    let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
-    let Some(token) = token(headers).map(str::to_owned) else {
-        return Err(unauthorized("a token is needed: `Authorization: Bearer kng_…`"));
+    let Some(token) = token else {
+        let detail = "a token is needed: `Authorization: Bearer kng_…`";
+        return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
     };
+    known(token, keys).await
+}
+
+/// What the bearer of a token may do.
+pub(crate) async fn known(token: String, keys: Arc<dyn Keys>) -> Result<Grant, Problem> {
     let found = tokio::task::spawn_blocking(move || keys.grant(&token)).await;
     let found = found.map_err(|error| KeysError(Box::new(error))).flatten();
     match found {
         Ok(Some(grant)) => Ok(grant),
-        Ok(None) => Err(unauthorized("this token is not known, or was revoked")),
+        Ok(None) => {
+            let detail = "this token is not known, or was revoked";
+            Err(Problem::new(StatusCode::UNAUTHORIZED, detail))
+        }
         Err(error) => {
             tracing::error!(%error, "nobody can come in");
             let detail = "tokens cannot be looked up for now";
@@ -123,7 +196,7 @@ async fn with_token(headers: &HeaderMap, keys: Arc<dyn Keys>) -> Result<Grant, P
 }
 
 /// A browser says where a request comes from; it must come from a page of this server.
-fn same_site(headers: &HeaderMap) -> bool {
+pub(crate) fn same_site(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let origin = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
     match (origin, host(headers)) {
@@ -189,6 +262,19 @@ mod tests {
         assert!(same_site(&own));
         let foreign = headers(&[(header::HOST, "team:80"), (header::ORIGIN, "https://evil")]);
         assert!(!same_site(&foreign));
+    }
+
+    #[test]
+    fn cookies_open_pages_and_nothing_for_programs() {
+        for path in ["/", "/gaps", "/api", "/api/openapi.json", "/api/v10"] {
+            assert!(is_page(path), "{path}");
+        }
+        for path in ["/mcp", "/mcp/x", "/api/v1", "/api/v1/agents", "/ingest"] {
+            assert!(!is_page(path), "{path}");
+        }
+        let given = headers(&[(header::COOKIE, "a=1; kenning_token=kng_1; b=2")]);
+        assert_eq!(cookie(&given, COOKIE), Some("kng_1"));
+        assert_eq!(cookie(&given, "token"), None);
     }
 
     #[test]

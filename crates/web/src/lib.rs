@@ -5,13 +5,14 @@
 //! that there are. [`guard`] lets in who may come in, by [`token`] where that is not only this
 //! machine; what is not in a contract is refused as a [`problem`].
 //!
-//! [`ingest`] takes in what was heard elsewhere. This crate translates. What the answers say is decided in the rooms.
+//! [`pages`] is the same for people, as HTML. [`ingest`] takes in what was heard elsewhere. This crate translates. What the answers say is decided in the rooms.
 
 mod api;
 mod document;
 mod guard;
 mod ingest;
 mod operation;
+mod pages;
 mod problem;
 mod site;
 pub mod token;

@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 use crate::site::Rooms;
 use crate::token::Scope;
 
+/// The longest word in an address, in characters: however it is encoded, the address is read.
+pub(crate) const MAX_WORD: u64 = 5_000;
+
 pub(crate) struct Operation {
     pub(crate) method: Method,
     /// With `{name}` where an argument stands in it.
@@ -138,12 +141,19 @@ impl Operation {
         let as_it_is = || Value::from(word);
         if self.is(name, "integer") {
             let whole = word.strip_suffix(".0").unwrap_or(word);
-            return whole.parse::<i64>().map_or_else(|_| as_it_is(), Value::from);
+            let number = whole.parse::<i64>().map(Value::from);
+            let number = number.or_else(|_| whole.parse::<u64>().map(Value::from));
+            return number.unwrap_or_else(|_| as_it_is());
         }
         if self.is(name, "boolean") {
             return word.parse::<bool>().map_or_else(|_| as_it_is(), Value::from);
         }
         as_it_is()
+    }
+
+    /// Whether an argument may stand in an address several times, once for each entry.
+    pub(crate) fn is_list(&self, name: &str) -> bool {
+        !self.has_body() && self.is(name, "array")
     }
 
     /// `11.0` is an integer in JSON.

@@ -13,8 +13,11 @@ use axum::routing::{MethodFilter, MethodRouter, get, on};
 use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use http_body_util::BodyExt;
+use kenning_catalog::Catalog;
 use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
+use kenning_knowledge::discover::{Discovery, Miss, MissLog};
+use kenning_knowledge::usage::{Usage, UsageLog};
 use kenning_registry::{Registry, Revision};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -23,11 +26,12 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::{Doors, Grant, guard};
-use crate::operation::{Call, Given, Operation, Refusal};
+use crate::guard::{Doors, Gate, Grant, guard};
+use crate::operation::{Call, Given, MAX_WORD, Operation, Refusal};
+use crate::pages::FormKey;
 use crate::problem::Problem;
 use crate::token::Scope;
-use crate::{api, document, ingest};
+use crate::{api, document, ingest, pages};
 
 /// The largest body that is read, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
@@ -37,14 +41,40 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// Requests that are worked on at once, beyond which clients are asked to wait.
 const AT_ONCE: usize = 256;
 
-/// What operations draw on.
-#[derive(Clone, Debug)]
+/// What operations and pages draw on.
+#[derive(Clone)]
 pub struct Rooms {
     pub library: Arc<Library>,
+    pub discovery: Arc<Discovery>,
+    pub catalog: Arc<Catalog>,
     /// `None` without a place to remember it.
     pub registry: Option<Registry>,
-    /// The same.
+    /// Where questions that found nothing are noted, if there is a place for it.
+    pub misses: Option<Arc<dyn MissLog>>,
+    /// Where is counted what was found and read.
+    pub usage: Option<Arc<dyn UsageLog>>,
+    /// What is missing; `None` without a place to remember it.
     pub gaps: Option<Gaps>,
+}
+
+impl Rooms {
+    pub(crate) fn note_miss(&self, tool: &'static str, query: &str) {
+        if let Some(misses) = &self.misses {
+            misses.record(&Miss { tool, query });
+        }
+    }
+
+    pub(crate) fn note_usage(&self, usage: &Usage<'_>) {
+        if let Some(log) = &self.usage {
+            log.note(usage);
+        }
+    }
+}
+
+impl std::fmt::Debug for Rooms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rooms").field("library", &self.library).finish_non_exhaustive()
+    }
 }
 
 /// Milliseconds since 1970.
@@ -67,6 +97,8 @@ pub struct Site {
     pub rooms: Rooms,
     pub mounts: Vec<Mount>,
     pub doors: Doors,
+    /// Whether nobody may change anything, whatever token they show.
+    pub read_only: bool,
 }
 
 impl Site {
@@ -82,10 +114,11 @@ impl Site {
                 tracing::debug!(%error, "TCP_NODELAY could not be set");
             }
         });
-        axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
+        let key = FormKey::new().map_err(|error| std::io::Error::other(error.to_string()))?;
+        axum::serve(listener, self.router(key)).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 
-    fn router(self) -> Router {
+    fn router(self, key: FormKey) -> Router {
         let gaps = self.rooms.gaps.clone();
         let desk = Arc::new(Desk { rooms: self.rooms, seats: Semaphore::new(AT_ONCE) });
         let operations: Vec<Arc<Operation>> = api::operations().into_iter().map(Arc::new).collect();
@@ -93,8 +126,10 @@ impl Site {
             Doors::Loopback { keys, .. } => keys.clone(),
             Doors::Token(keys) => Some(keys.clone()),
         };
+        let most = if self.read_only { Scope::Read } else { Scope::Write };
         let mut router = document::routes(&operations)
             .merge(ingest::routes(gaps, keys))
+            .merge(pages::routes(desk.clone(), key, &self.doors))
             .route("/healthz", get(healthz));
         for operation in operations {
             router = router.route(operation.path, route(operation, desk.clone()));
@@ -103,11 +138,11 @@ impl Site {
             router = router.nest_service(mount.path, by_scope(mount));
         }
         router
-            .fallback(async || Problem::new(StatusCode::NOT_FOUND, "there is nothing here"))
+            .fallback(pages::nothing_here)
             .method_not_allowed_fallback(async || {
                 Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
             })
-            .layer(axum::middleware::from_fn_with_state(self.doors, guard))
+            .layer(axum::middleware::from_fn_with_state(Gate { doors: self.doors, most }, guard))
     }
 }
 
@@ -131,15 +166,34 @@ fn by_scope(mount: Mount) -> Router {
     })
 }
 
-fn not_allowed(scope: Scope) -> Problem {
+pub(crate) fn not_allowed(scope: Scope) -> Problem {
     let detail = format!("a token with the scope `{scope}` does not allow this");
     Problem::new(StatusCode::FORBIDDEN, detail)
 }
 
 /// Where requests are worked on.
-struct Desk {
+pub(crate) struct Desk {
     rooms: Rooms,
     seats: Semaphore,
+}
+
+impl Desk {
+    /// Does some work off the async threads, if there is a seat free for it.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Rooms) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let seat = self.seats.try_acquire().map_err(|_| Problem::busy())?;
+        let rooms = self.rooms.clone();
+        let done = tokio::task::spawn_blocking(move || work(&rooms)).await;
+        drop(seat);
+        done.map_err(|error| {
+            tracing::error!(%error, name, "a request failed");
+            let detail = "something went wrong here; it is logged";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+        })
+    }
 }
 
 fn route(operation: Arc<Operation>, desk: Arc<Desk>) -> MethodRouter {
@@ -181,15 +235,9 @@ async fn answer(
         return Err(not_allowed(scope).into());
     }
     let arguments = arguments(&operation, &mut parts, body).await?;
-    let seat = desk.seats.try_acquire().map_err(|_| Problem::busy())?;
-    let (work, rooms) = (operation.clone(), desk.rooms.clone());
     let call = Call { request: arguments, expected: expected(&parts.headers) };
-    let done = tokio::task::spawn_blocking(move || (work.run)(&rooms, call)).await;
-    drop(seat);
-    let given = done.map_err(|error| {
-        tracing::error!(%error, operation = operation.name, "an operation failed");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong here; it is logged")
-    })?;
+    let run = operation.run.clone();
+    let given = desk.work(operation.name, move |rooms| run(rooms, call)).await?;
     Ok(respond(&operation, &parts.headers, given.map_err(Refused::ByContract)?))
 }
 
@@ -239,7 +287,16 @@ async fn arguments(
         .await
         .map_err(|error| wrong(format!("the path cannot be read: {error}")))?;
     for (name, word) in in_path.0.into_iter().chain(query(parts.uri.query().unwrap_or_default())?) {
+        if word.chars().count() as u64 > MAX_WORD {
+            let detail = format!("`{name}` is longer than {MAX_WORD} characters");
+            return Err(wrong(detail));
+        }
         let value = operation.typed(&name, &word);
+        if operation.is_list(&name) {
+            let list = arguments.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+            list.as_array_mut().into_iter().for_each(|list| list.push(value.clone()));
+            continue;
+        }
         if arguments.insert(name.clone(), value).is_some() {
             return Err(wrong(format!("`{name}` is given twice")));
         }
@@ -248,7 +305,7 @@ async fn arguments(
 }
 
 /// The pairs of a query, which must be UTF-8.
-fn query(query: &str) -> Result<Vec<(String, String)>, Problem> {
+pub(crate) fn query(query: &str) -> Result<Vec<(String, String)>, Problem> {
     let decode = |text: &str| {
         let text = text.replace('+', " ");
         let decoded = percent_decode_str(&text).decode_utf8().map(std::borrow::Cow::into_owned);

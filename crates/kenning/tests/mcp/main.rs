@@ -9,5 +9,6 @@ mod compose;
 mod discovery;
 mod doors;
 mod gaps;
+mod pages;
 mod protocol;
 mod replicas;

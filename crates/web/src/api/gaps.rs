@@ -35,7 +35,7 @@ pub(super) fn operations() -> Vec<Operation> {
 struct NoStore;
 
 impl Rooms {
-    fn gaps(&self) -> Result<&Gaps, Error> {
+    pub(crate) fn gaps(&self) -> Result<&Gaps, Error> {
         self.gaps.as_ref().ok_or_else(|| PortError::new(NoStore).into())
     }
 }
@@ -154,18 +154,25 @@ fn proposal() -> Operation {
 }
 
 /// The file first: a proposal is accepted once it is there.
+pub(crate) fn accept_proposal(
+    rooms: &Rooms,
+    request: &AcceptProposalRequest,
+) -> Result<AcceptedResponse, Error> {
+    let gaps = rooms.gaps()?;
+    let proposal = gaps.proposal(&ShowProposalRequest { id: request.id.clone() })?;
+    rooms
+        .library
+        .add_file(None, &proposal.target_path, &proposal.markdown)
+        .map_err(|error| Error::malformed("id", error.to_string()))?;
+    gaps.accept(request, now())
+}
+
 fn accept() -> Operation {
     fn run(
         rooms: &Rooms,
         call: &Call<AcceptProposalRequest>,
     ) -> Result<Answer<AcceptedResponse>, Error> {
-        let gaps = rooms.gaps()?;
-        let proposal = gaps.proposal(&ShowProposalRequest { id: call.request.id.clone() })?;
-        rooms
-            .library
-            .add_file(None, &proposal.target_path, &proposal.markdown)
-            .map_err(|error| Error::malformed("id", error.to_string()))?;
-        Ok(gaps.accept(&call.request, now())?.into())
+        Ok(accept_proposal(rooms, &call.request)?.into())
     }
     let summary = "Write a proposed file into the first knowledge base";
     decision("/api/v1/proposals/{id}/accept", "accept_proposal", summary, run)

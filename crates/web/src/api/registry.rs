@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation> {
 struct NoStore;
 
 impl Rooms {
-    fn registry(&self) -> Result<&Registry, Error> {
+    pub(crate) fn registry(&self) -> Result<&Registry, Error> {
         self.registry.as_ref().ok_or_else(|| Error::database(NoStore))
     }
 }

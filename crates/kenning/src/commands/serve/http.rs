@@ -20,6 +20,7 @@ pub(super) struct Open {
     listener: TcpListener,
     address: SocketAddr,
     doors: Doors,
+    read_only: bool,
 }
 
 pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Result<Open, Failure> {
@@ -44,7 +45,7 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
         Some(keys) if !open_to_all_here => Doors::Token(keys),
         keys => Doors::Loopback { port: address.port(), keys },
     };
-    Ok(Open { listener, address, doors })
+    Ok(Open { listener, address, doors, read_only: context.settings.server.read_only })
 }
 
 /// Without a token nobody could come in.
@@ -62,6 +63,7 @@ fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
 pub(super) fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
     let address = open.address;
     context.printer.note(&summary(context, library, server));
+    context.printer.note(&format!("Page  http://{address}/"));
     context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
     context.printer.note(&format!("API   http://{address}/api"));
     if matches!(open.doors, Doors::Token(_)) {
@@ -85,7 +87,8 @@ impl Open {
             read: http::router(server.reading(), reach, stop.clone()),
             write: http::router(server, reach, stop.clone()),
         };
-        let site = Site { rooms, mounts: vec![mcp], doors: self.doors };
+        let (doors, read_only) = (self.doors, self.read_only);
+        let site = Site { rooms, mounts: vec![mcp], doors, read_only };
         Ok(site.serve(self.listener, stop).await?)
     }
 }

@@ -87,6 +87,15 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         ear: hearing.ear(),
         ..Rooms::new(library.clone(), discovery, context.catalog()?)
     };
+    let pages = kenning_web::Rooms {
+        library: library.clone(),
+        discovery: rooms.discovery.clone(),
+        catalog: rooms.catalog.clone(),
+        registry,
+        misses: rooms.misses.clone(),
+        usage: rooms.usage.clone(),
+        gaps,
+    };
     let transport = context.settings.server.transport;
     let server = Server::new(
         inventory,
@@ -109,8 +118,7 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
             Transport::Http => {
                 let open = http::open(context, store.as_ref()).await?;
                 http::announce(context, &library, &server, &open);
-                let rooms = kenning_web::Rooms { library: library.clone(), registry, gaps };
-                open.serve(server, rooms, stop).await
+                open.serve(server, pages, stop).await
             }
         }
     });

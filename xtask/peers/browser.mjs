@@ -1,0 +1,257 @@
+// Drives the page in Chromium: every view in both colour schemes and on a phone, every form, the
+// live map, the keyboard, and what is left without a script. Accessibility is judged by axe.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import assert from "node:assert/strict";
+
+const { OUTSIDE, CHROMIUM, PROFILE, KNOWLEDGE, ADDRESS, GUARDED, TOKEN, SCREENSHOTS } = process.env;
+const require = createRequire(join(OUTSIDE, "package.json"));
+const { default: puppeteer } = await import(pathToFileURL(require.resolve("puppeteer-core")));
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const VIEWS = {
+  overview: "/",
+  search: "/search?query=how+long+is+an+access+token+valid",
+  discover: "/search?task=write+a+migration&task_type=implement&budget=2000",
+  node: "/node?id=guidelines%2FSECURITY.md",
+  agents: "/catalog",
+  claim: "/catalog/claim?agent=claude-code&capability=Hooks",
+  registry: "/registry?agent=7",
+  gaps: "/gaps?status=all",
+  usage: "/usage",
+  map: "/map",
+  api: "/api",
+};
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true };
+
+const browser = await puppeteer.launch({
+  executablePath: execFileSync("which", [CHROMIUM], { encoding: "utf8" }).trim(),
+  userDataDir: PROFILE,
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  ],
+});
+
+const complaints = [];
+
+async function tab() {
+  const page = await browser.newPage();
+  await page.setViewport(DESKTOP);
+  page.on("console", (message) => {
+    const expected = /the server responded with a status of 4/.test(message.text());
+    if (message.type() === "error" && !expected) complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error}`));
+  return page;
+}
+
+async function open(page, path, base = ADDRESS) {
+  const answer = await page.goto(base + path, { waitUntil: "load" });
+  assert.equal(answer.status(), 200, path);
+}
+
+async function judge(page, name) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  for (const { id, impact, nodes } of violations) {
+    const where = nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ");
+    const said = `${name}: ${id} (${impact}): ${where}`;
+    if (impact === "serious" || impact === "critical") complaints.push(said);
+    else console.log(said);
+  }
+}
+
+/** Fills in the form that goes to an address, sends it and waits for the next page. */
+async function send(page, action, fields = {}) {
+  const form = `form[action^="${action}"]`;
+  for (const [name, value] of Object.entries(fields)) {
+    const field = `${form} [name="${name}"]`;
+    const isSelect = await page.$eval(field, (element) => element.tagName === "SELECT");
+    if (isSelect) await page.select(field, value);
+    else {
+      await page.$eval(field, (element) => { element.value = ""; });
+      await page.type(field, value);
+    }
+  }
+  await Promise.all([page.waitForNavigation(), page.click(`${form} button`)]);
+}
+
+async function text(page) {
+  return page.$eval("main", (main) => main.innerText);
+}
+
+async function says(page, words) {
+  const shown = await text(page);
+  assert.ok(shown.includes(words), `${page.url()} does not say "${words}":\n${shown.slice(0, 600)}`);
+}
+
+/** Tells the server what an agent missed, and waits until it was heard. */
+async function miss(page, capability, number) {
+  const event = {
+    callId: `00000000-0000-4000-8000-00000000000${number}`,
+    toolName: "mcpeye_request_capability",
+    arguments: { capability },
+    timestamp: Date.now() + number,
+  };
+  const body = JSON.stringify({ projectId: "shop", identity: { client: "a shop" }, events: [event] });
+  const headers = { "Content-Type": "application/json" };
+  assert.ok((await fetch(`${ADDRESS}/ingest`, { method: "POST", headers, body })).ok);
+  for (;;) {
+    await open(page, "/gaps?status=all");
+    const links = await page.$$eval("td a", (all) => all.map((a) => [a.textContent, a.pathname]));
+    const found = links.find(([label]) => label === capability);
+    if (found) return found[1];
+    await new Promise((soon) => setTimeout(soon, 200));
+  }
+}
+
+async function propose(title) {
+  const body = JSON.stringify({ title, markdown: "Like this.", targetPath: `${title}.md` });
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${ADDRESS}/api/v1/proposals`, { method: "POST", headers, body });
+  return `/proposals/${(await answer.json()).proposal.id}`;
+}
+
+async function forms(page) {
+  await open(page, "/registry");
+  await send(page, "/registry/agents", { name: "deploy-bot", id: "7" });
+  await says(page, "The agent is added.");
+  await send(page, "/registry/skills", { agent: "7", skill: "k8s-rollout", version: "1.4" });
+  await says(page, "Invalid semantic version");
+  await send(page, "/registry/skills", { version: "1.4.0" });
+  await says(page, "The skill is registered.");
+  await send(page, "/registry/deactivate");
+  await says(page, "The skill is deactivated");
+  await open(page, "/registry");
+  await page.type('form[action="/registry"] [name="query"]', "roll out to kubernetes");
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  await says(page, "Who can do that");
+
+  const invoice = await miss(page, "print an invoice", 1);
+  const room = await miss(page, "reserve a meeting room", 2);
+  await open(page, invoice);
+  await judge(page, "a gap that is open");
+  await send(page, `${invoice}/mute`);
+  await says(page, "The gap is muted");
+  await send(page, `${invoice}/reopen`, { because: "it is wanted" });
+  await says(page, "The gap is open again.");
+  await send(page, `${invoice}/close`, { by: "Ada", note: "there is a tool now" });
+  await says(page, "The gap is closed.");
+  await send(page, `${invoice}/reopen`);
+  await send(page, `${invoice}/merge`, { into: room.split("/").pop() });
+  await says(page, "The gaps are one now.");
+  VIEWS.gap = room;
+
+  for (const [title, verb, said] of [
+    ["Invoices", "accept", "The file is written"],
+    ["Rooms", "reject", "The proposal is turned down."],
+  ]) {
+    const proposal = await propose(title);
+    VIEWS.proposal = proposal;
+    await open(page, proposal);
+    await judge(page, "a proposal that waits");
+    await send(page, `${proposal}/${verb}`, { by: "Ada" });
+    await says(page, said);
+  }
+}
+
+async function searches(page) {
+  await open(page, "/");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  await page.keyboard.press("/");
+  await page.keyboard.type("access token");
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  await says(page, "Found");
+  await page.select("#type", "keyword");
+  await page.$eval("#scope", (element) => { element.value = "guidelines/SECURITY.md"; });
+  await Promise.all([page.waitForNavigation(), page.click('form[role="search"] button')]);
+  await says(page, "Found");
+  await page.type("#task", "write a migration");
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  await says(page, "Recommended");
+  await open(page, "/catalog");
+  await page.select("#category", "security");
+  await Promise.all([page.waitForNavigation(), page.click('form[action="/catalog"] button')]);
+  await Promise.all([page.waitForNavigation(), page.click(".matrix td a")]);
+  await says(page, "Sources");
+}
+
+async function liveMap(page) {
+  await open(page, "/map");
+  writeFileSync(join(KNOWLEDGE, "TEA.md"), "# Tea for the team\n\nGreen.\n");
+  await page.waitForFunction(() => document.querySelector("a.file.fresh title")?.textContent.startsWith("Tea"));
+  assert.ok(await page.evaluate(() => performance.getEntriesByType("navigation").length === 1));
+}
+
+/** Calls that count as use, so that there is something to draw. */
+async function use() {
+  for (const question of ["access token", "migration", "release", "incident"]) {
+    await fetch(`${ADDRESS}/api/v1/search_knowledge?query=${encodeURIComponent(question)}`);
+  }
+  await fetch(`${ADDRESS}/api/v1/retrieve_knowledge?ids=guidelines%2FSECURITY.md`);
+}
+
+async function pictures(page) {
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    for (const [device, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
+      await page.setViewport(viewport);
+      for (const [name, path] of Object.entries(VIEWS)) {
+        const label = `${name}-${scheme}-${device}`;
+        await open(page, path);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 1) complaints.push(`${label}: ${wide} pixels too wide`);
+        await judge(page, label);
+        await page.screenshot({ path: join(SCREENSHOTS, `${label}.png`), fullPage: true });
+      }
+    }
+  }
+}
+
+async function withoutScript() {
+  const page = await tab();
+  await page.setJavaScriptEnabled(false);
+  for (const path of Object.values(VIEWS)) await open(page, path);
+  await open(page, "/search");
+  await page.type("#query", "release");
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  assert.ok((await page.content()).includes("Found"));
+  await page.close();
+}
+
+async function login() {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  await page.goto(`${GUARDED}/registry`);
+  assert.equal(new URL(page.url()).pathname, "/login");
+  await judge(page, "login");
+  await page.screenshot({ path: join(SCREENSHOTS, "login.png") });
+  await page.type("#token", TOKEN);
+  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  assert.equal(new URL(page.url()).pathname, "/registry");
+  assert.equal(await page.$('form[action="/registry/agents"]'), null, "a reader sees no forms");
+  await send(page, "/logout");
+  assert.equal(new URL(page.url()).pathname, "/login");
+  await context.close();
+}
+
+try {
+  const page = await tab();
+  await forms(page);
+  await searches(page);
+  await liveMap(page);
+  await use();
+  await pictures(page);
+  await withoutScript();
+  await login();
+} finally {
+  await browser.close();
+}
+assert.deepEqual(complaints, [], "the browser complains");
+console.log(`the page is well; pictures are in ${SCREENSHOTS}`);

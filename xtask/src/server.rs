@@ -1,0 +1,45 @@
+//! The binary that was built, serving over HTTP as long as this value lives.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::run::root;
+
+pub(crate) struct Server {
+    child: Child,
+    /// Without a slash at the end.
+    pub(crate) address: String,
+}
+
+/// The binary with a home of its own.
+pub(crate) fn kenning(home: &Path) -> Command {
+    let mut command = Command::new(root().join("target/debug/kenning"));
+    command.env("HOME", home).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    command
+}
+
+impl Server {
+    pub(crate) fn start(knowledge: &Path, home: &Path, variables: &[(&str, &str)]) -> Result<Self> {
+        let mut command = kenning(home);
+        command.arg("--root").arg(knowledge).args(["serve", "--http", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
+        let mut child = command.stderr(Stdio::piped()).spawn().context("the server")?;
+        let stderr = child.stderr.take().context("the server's messages are piped")?;
+        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+        let page = lines.find_map(|line| Some(line.strip_prefix("Page  ")?.to_owned()));
+        // Whoever logs must not wait for somebody to read it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let page = page.context("the server did not say where it is")?;
+        Ok(Self { child, address: page.trim_end_matches('/').to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
