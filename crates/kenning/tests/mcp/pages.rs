@@ -17,7 +17,7 @@ struct Browser {
     server: HttpServer,
     http: reqwest::Client,
     cookies: Vec<String>,
-    _root: TempDir,
+    root: TempDir,
     home: TempDir,
 }
 
@@ -46,7 +46,7 @@ impl Browser {
         let http = reqwest::Client::builder().redirect(Policy::none());
         // The client wants to know whose cryptography it would use for TLS.
         let server = HttpServer::run(command);
-        Self { server, http: http.build().unwrap(), cookies: Vec::new(), _root: root, home }
+        Self { server, http: http.build().unwrap(), cookies: Vec::new(), root: root, home }
     }
 
     async fn send(&mut self, method: Method, path: &str, body: Option<String>) -> Shown {
@@ -187,7 +187,7 @@ async fn what_others_wrote_is_shown_and_never_obeyed() {
 async fn the_map_says_when_files_change() {
     let mut browser = Browser::new();
     let before = browser.open("/map/version").await.html;
-    std::fs::write(browser._root.path().join("TEA.md"), "# Tea\n\nGreen.\n").unwrap();
+    std::fs::write(browser.root.path().join("TEA.md"), "# Tea\n\nGreen.\n").unwrap();
     while browser.open("/map/version").await.html == before {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
@@ -205,7 +205,7 @@ async fn forms_of_the_registry() {
     let skill = "agent=7&skill=k8s-rollout&version=1.4.0";
     let registered = browser.submit("/registry", "/registry/skills", skill).await;
     assert_eq!(registered.status, StatusCode::SEE_OTHER);
-    let page = browser.open(&registered.location().to_owned()).await.html;
+    let page = browser.open(registered.location()).await.html;
     assert!(page.contains("The skill is registered.") && page.contains("k8s-rollout"));
     let off =
         browser.submit("/registry?agent=7", "/registry/deactivate", "agent=7&skill=k8s-rollout");
@@ -266,7 +266,7 @@ async fn forms_of_gaps_and_proposals() {
         assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.html);
         assert!(browser.open(&path).await.html.contains(&format!("\">{state}</span>")));
     }
-    let root = browser._root.path();
+    let root = browser.root.path();
     assert_eq!(
         std::fs::read_to_string(root.join("Invoices.md")).unwrap(),
         "# Invoices\n\nPrint it.\n"
