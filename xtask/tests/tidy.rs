@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     (
         "kenning",
         &[
