@@ -10,6 +10,7 @@ use clap::CommandFactory;
 use kenning::cli::Cli;
 use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
 use kenning_catalog::clients::{self, Scope};
+use kenning_mcp::inventory::Access;
 use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
 use serde_json::Value;
@@ -103,15 +104,28 @@ fn settings() -> String {
 }
 
 fn table() -> String {
-    let mut out = String::from("| toolset | tool | what it does |\n|---|---|---|\n");
-    let inventory = Inventory::full();
-    for tool in &inventory.tools {
-        let does = tool.description.split_once(". ").map_or(tool.description, |(first, _)| first);
-        let does = does.trim_end_matches('.');
-        out += &format!("| {} | [`{1}`](docs/tools.md#{1}) | {does} |\n", tool.toolset, tool.name);
+    let mut out = String::from("| toolset | tools | tokens | |\n|---|---|---|---|\n");
+    for toolset in Toolset::ALL {
+        let inventory = Inventory::full().select(&[toolset], Access::ReadWrite);
+        let names: Vec<String> = inventory
+            .tools
+            .iter()
+            .map(|tool| format!("[`{0}`](docs/tools.md#{0})", tool.name))
+            .collect();
+        let on = if Toolset::DEFAULT.contains(&toolset) { "on" } else { "if asked for" };
+        let (names, cost) = (names.join(", "), inventory.token_cost());
+        out += &format!("| {toolset} | {names} | {cost} | {on} |\n");
     }
-    let cost = inventory.token_cost();
-    out + &format!("\nThe whole list costs a model {cost} tokens (`o200k_base`) to read.\n")
+    let cost = |toolsets: &[Toolset]| {
+        let inventory = Inventory::full().select(toolsets, Access::ReadWrite);
+        (inventory.token_cost(), inventory.with_intent().token_cost())
+    };
+    let (plain, default) = cost(&Toolset::DEFAULT);
+    let (_, all) = cost(&Toolset::ALL);
+    out + &format!(
+        "\nTo read the list costs a model {default} tokens (`o200k_base`), {plain} of them without \
+         the parameter that asks why (`gaps.intent = false`); with all toolsets, {all}.\n"
+    )
 }
 
 fn clients_table() -> String {

@@ -106,6 +106,6 @@ fn toolsets_and_read_only_choose_tools() {
     let unknown = Toolset::parse_list(&["magic".to_owned()]).unwrap_err();
     assert_eq!(
         unknown.to_string(),
-        "there is no toolset `magic`; there is `knowledge`, `catalog`, `registry`, `compose`, and `all`"
+        "there is no toolset `magic`; there is `knowledge`, `catalog`, `registry`, `gaps`, `gaps-write`, `compose`, `default` and `all`"
     );
 }

@@ -28,7 +28,6 @@ struct Measured {
 /// What 100,000 nodes take, from the benchmark of that name.
 #[derive(Debug, Deserialize)]
 struct Scale {
-    nodes: usize,
     read_s: f64,
     embed_p50_ms: f64,
     embed_p95_ms: f64,
@@ -37,8 +36,10 @@ struct Scale {
     memory_mb: usize,
 }
 
-/// A part of the page, and what measures it.
-const SECTIONS: [(&str, fn() -> Result<String>); 5] = [
+/// Measures a part of the page, and says what it found.
+type Measure = fn() -> Result<String>;
+
+const SECTIONS: [(&str, Measure); 5] = [
     ("stack", stack),
     ("scale", scale),
     ("steps", steps),

@@ -59,7 +59,8 @@ pub struct Absent {
     pub reason: String,
     /// Credentials that are not set
     pub missing: Vec<String>,
-    pub metadata: Metadata,
+    /// Where to read what it would do
+    pub docs_uri: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -135,10 +136,10 @@ impl Generators {
                     generators.insert(metadata.generator_type.clone(), metadata);
                 }
                 Some((reason, missing)) => absent.push(Absent {
-                    generator_type: metadata.generator_type.clone(),
+                    generator_type: metadata.generator_type,
                     reason,
                     missing,
-                    metadata,
+                    docs_uri: metadata.docs_uri,
                 }),
             }
         }

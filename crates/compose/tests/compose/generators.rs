@@ -221,8 +221,10 @@ fn every_generator_says_all_that_the_contract_asks() {
         }
         assert!(generator["upstream_dependencies"].is_null(), "{name}");
     }
-    let absent = &listed["absent"][0]["metadata"]["upstream_dependencies"];
-    assert_eq!(absent["expected_latency_ms"], json!({"p50": 1500, "p95": 5000}));
+    assert_eq!(listed["absent"][0]["docs_uri"], "generator://code_generation");
+    let absent = serde_json::to_value(bed.compose.generator("code_generation").unwrap()).unwrap();
+    let latency = &absent["upstream_dependencies"]["expected_latency_ms"];
+    assert_eq!(*latency, json!({"p50": 1500, "p95": 5000}));
     assert_eq!(bed.compose.generator("jinja2").unwrap().docs_uri, "generator://jinja2");
     assert_eq!(code(bed.compose.generator("nope")), "GENERATOR_NOT_FOUND");
 }

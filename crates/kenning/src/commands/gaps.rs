@@ -139,7 +139,9 @@ pub(super) fn proposals(context: &Context, words: cli::Proposals) -> Result<Exit
             context.printer.answer(&proposal, |proposal| proposal.markdown.clone())?;
             return Ok(Exit::Success);
         }
-        Some(ProposalsCommand::Accept { id, base }) => return accept(context, &gaps, id, base),
+        Some(ProposalsCommand::Accept { id, base }) => {
+            return accept(context, &gaps, id, base.as_deref());
+        }
         Some(ProposalsCommand::Reject { id, reason }) => {
             gaps.reject(&RejectProposalRequest { id, by: person(), reason }, now())?
         }
@@ -149,16 +151,11 @@ pub(super) fn proposals(context: &Context, words: cli::Proposals) -> Result<Exit
 }
 
 /// The file first: a proposal is accepted once it is there.
-fn accept(
-    context: &Context,
-    gaps: &Gaps,
-    id: String,
-    base: Option<String>,
-) -> Result<Exit, Failure> {
+fn accept(context: &Context, gaps: &Gaps, id: String, base: Option<&str>) -> Result<Exit, Failure> {
     let proposal = gaps.proposal(&ShowProposalRequest { id: id.clone() })?;
     let library = context.open_library()?;
     library
-        .add_file(base.as_deref(), &proposal.target_path, &proposal.markdown)
+        .add_file(base, &proposal.target_path, &proposal.markdown)
         .map_err(|error| Failure::new(error.to_string()).hint("the proposal is still pending"))?;
     let accepted = gaps.accept(&AcceptProposalRequest { id, by: person() }, now())?;
     context.printer.answer(&accepted, |accepted| format!("wrote {}", accepted.file.path))?;

@@ -236,8 +236,9 @@ async fn events_of_other_servers_come_in_once() {
 }
 
 fn holds(folder: &Path, wanted: &[u8]) -> bool {
-    std::fs::read_dir(folder).unwrap().any(|file| {
-        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.is_file()).any(|path| {
+        let bytes = std::fs::read(path).unwrap();
         bytes.windows(wanted.len()).any(|part| part == wanted)
     })
 }

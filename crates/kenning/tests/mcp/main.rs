@@ -5,6 +5,7 @@
 mod api;
 mod capabilities;
 mod client;
+mod compose;
 mod discovery;
 mod doors;
 mod gaps;

@@ -36,7 +36,7 @@ impl Generators for ComposeGenerators {
     }
 
     fn takes_plugins(&self, rooms: &Rooms) -> bool {
-        rooms.compose().is_ok_and(|compose| compose.takes_plugins())
+        rooms.compose().is_ok_and(kenning_compose::Compose::takes_plugins)
     }
 }
 

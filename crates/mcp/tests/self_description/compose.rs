@@ -6,7 +6,7 @@ use kenning_mcp::{Inventory, Rooms, Toolset};
 use rmcp::ClientHandler;
 use rmcp::ServiceExt;
 use rmcp::model::{
-    ArgumentInfo, CallToolRequestParams, CompleteContextInfo, CompleteRequestParams,
+    ArgumentInfo, CallToolRequestParams, CompleteRequestParams, CompletionContext,
     ProgressNotificationParam, Reference, object,
 };
 use rmcp::service::{NotificationContext, RoleClient};
@@ -107,7 +107,7 @@ async fn names_are_completed() {
         let reference = Reference::for_resource(uri);
         let mut request = CompleteRequestParams::new(reference, ArgumentInfo::new(argument, typed));
         request.context = chosen.map(|id| {
-            CompleteContextInfo::with_arguments([("content_id".to_owned(), id.to_owned())].into())
+            CompletionContext::with_arguments([("content_id".to_owned(), id.to_owned())].into())
         });
         client.complete(request).await.unwrap().completion.values
     };
@@ -120,9 +120,12 @@ async fn names_are_completed() {
     assert_eq!(complete(version, "version_id", "", Some("client-config")).await.len(), 1);
 }
 
+/// How far it is, of how much.
+type Told = (f64, Option<f64>);
+
 /// A client that writes down how far the server is.
 #[derive(Clone, Default)]
-struct Listening(Arc<Mutex<Vec<(f64, Option<f64>)>>>);
+struct Listening(Arc<Mutex<Vec<Told>>>);
 
 impl ClientHandler for Listening {
     async fn on_progress(

@@ -157,9 +157,7 @@ async fn retention(days: usize) {
     const DAY: i64 = 86_400_000;
     let now = Arc::new(AtomicI64::new(1_766_829_600_000));
     let (clock, site) = (now.clone(), Site::handbook());
-    let folder = tempfile::tempdir().unwrap();
-    let compose =
-        workspace::open_at(folder.path(), move || Timestamp(clock.load(Ordering::SeqCst)));
+    let compose = workspace::open_at(move || Timestamp(clock.load(Ordering::SeqCst)));
     let client = connect(Inventory::full(), Rooms { compose: Some(compose), ..site.rooms() }).await;
     let generate = json!({"content_config_id": "referenced", "force": true});
     let versions = async || {

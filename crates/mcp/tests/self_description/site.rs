@@ -77,7 +77,7 @@ impl Site {
         Rooms {
             registry: Some(registry),
             gaps: Some(Gaps::new(store)),
-            compose: Some(workspace::open(self.folder.path())),
+            compose: Some(workspace::open()),
             ..Rooms::new(Arc::new(library), discovery(), Catalog::bundled())
         }
     }

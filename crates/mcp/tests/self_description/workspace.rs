@@ -18,15 +18,14 @@ const BROKEN: &str = "{% if %}";
 const ENDLESS: &str =
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
 
-pub(crate) fn open(folder: &Path) -> Compose {
-    open_at(folder, Timestamp::now)
+pub(crate) fn open() -> Compose {
+    open_at(Timestamp::now)
 }
 
-pub(crate) fn open_at(
-    folder: &Path,
-    clock: impl Fn() -> Timestamp + Send + Sync + 'static,
-) -> Compose {
-    let (root, state) = (folder.join("workspace"), folder.join("state"));
+/// Its folder is there as long as it is.
+pub(crate) fn open_at(clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Compose {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, state) = (folder.path().join("workspace"), folder.path().join("state"));
     for config in contents().into_iter().chain(artifacts()) {
         let (kind, id) = (config["type"].as_str().unwrap(), config["id"].as_str().unwrap());
         write(&root, &format!(".kenning/compose/{kind}/{id}.json"), &config.to_string());
@@ -39,8 +38,12 @@ pub(crate) fn open_at(
         });
         write(&state, &format!("drafts/{id}.json"), &draft.to_string());
     }
-    let compose = Compose::open(Parts { clock: Arc::new(clock), ..Parts::new(root, state) });
-    let compose = compose.unwrap();
+    let clock = move || {
+        let _kept = &folder;
+        clock()
+    };
+    let parts = Parts { clock: Arc::new(clock), ..Parts::new(root, state) };
+    let compose = Compose::open(parts).unwrap();
     for id in ["client-config", "referenced"] {
         let content_config_id = id.to_owned();
         let request = GenerateRequest { content_config_id, ..GenerateRequest::default() };

@@ -4,7 +4,7 @@ mod sources;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kenning_compose::assemble::{AssembleRequest, AssembleResponse, AssemblyStatus};
@@ -68,15 +68,18 @@ impl Context {
             catalog: self.catalog()?,
             registry: registry.cloned(),
             gaps: gaps.cloned(),
+            compose: OnceLock::new(),
         };
+        let rooms = Arc::new(rooms);
         let parts = Parts {
             plugins: user_file().map(|file| file.with_file_name("generators")),
-            sources: Arc::new(rooms),
+            sources: rooms.clone(),
             model: writer::from_environment(),
             credentials: Arc::new(Environment),
             ..Parts::new(root, state.join("compose").join(&name.as_str()[..16]))
         };
-        Ok(Compose::open(parts)?)
+        let compose = Compose::open(parts)?;
+        Ok(rooms.compose.get_or_init(|| compose).clone())
     }
 }
 
@@ -157,7 +160,11 @@ impl Build {
         library: &Arc<Library>,
     ) -> Result<(), Failure> {
         let (tell, changes) = std::sync::mpsc::channel();
-        let _watcher = Watcher::start(library.clone(), move |_| drop(tell.send(())))
+        let announce = move |_| {
+            // Nobody waits any more when the program ends.
+            let _ = tell.send(());
+        };
+        let _watcher = Watcher::start(library.clone(), announce)
             .map_err(|error| Failure::new(format!("files cannot be watched: {error}")))?;
         context.printer.note("waiting for changes; Ctrl-C ends it");
         while changes.recv().is_ok() {

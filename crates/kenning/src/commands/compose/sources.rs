@@ -1,16 +1,19 @@
 //! What the rooms know, as compose reads it.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use kenning_catalog::Catalog;
 use kenning_catalog::data::{Agent, Definition};
-use kenning_compose::Timestamp;
+use kenning_compose::list::{ListRequest as ListArtifacts, MAX_LISTED};
 use kenning_compose::sources::{
     CatalogAgent, CatalogCapability, CatalogCategory, CatalogClaim, CatalogDigest, CatalogParams,
     ClosedGap, CountedAsk, GapsDigest, GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode,
     KnowledgeParams, OmittedNode, OpenGap, RegistryAgent, RegistryDigest, RegistryParams,
     RegistrySkill, SourceError, Sources,
 };
+use kenning_compose::{Compose, Timestamp};
 use kenning_gaps::Gaps;
 use kenning_gaps::gap::{Evidence, Status};
 use kenning_gaps::list::{GapsRequest, ListedGap, Standing};
@@ -33,6 +36,8 @@ pub(super) struct Rooms {
     pub(super) catalog: Catalog,
     pub(super) registry: Option<Registry>,
     pub(super) gaps: Option<Gaps>,
+    /// Who makes files of all this, once it is there.
+    pub(super) compose: OnceLock<Compose>,
 }
 
 impl Sources for Rooms {
@@ -88,8 +93,11 @@ impl Rooms {
         snapshot: &'a Snapshot,
         params: &KnowledgeParams,
     ) -> Result<Vec<NodeRef<'a>>, SourceError> {
+        let made = self.made();
         let fits = |node: &NodeRef<'_>| {
-            params.base.as_deref().is_none_or(|base| node.base().name() == base)
+            let file = node.base().root().join(node.document().path.as_str());
+            !made.contains(&file)
+                && params.base.as_deref().is_none_or(|base| node.base().name() == base)
                 && (params.types.is_empty() || params.types.iter().any(|kind| kind == node.kind()))
         };
         let Some(task) = &params.task else { return Ok(snapshot.nodes().filter(fits).collect()) };
@@ -104,6 +112,17 @@ impl Rooms {
         let of = |id: &String| snapshot.nodes().find(|node| node.id() == id);
         let found = found.recommendations.iter().filter_map(|one| of(&one.id));
         Ok(found.flat_map(NodeRef::subtree).filter(fits).collect())
+    }
+
+    /// Files that are made from what is known must not be what they are made from.
+    fn made(&self) -> HashSet<PathBuf> {
+        let Some(compose) = self.compose.get() else { return HashSet::new() };
+        let all = ListArtifacts { limit: MAX_LISTED, ..ListArtifacts::default() };
+        let artifacts = compose.list_artifacts(&all).map(|listed| listed.artifacts);
+        let outputs = artifacts.unwrap_or_default().into_iter().flat_map(|one| one.outputs);
+        // As bases have it: without links.
+        let root = compose.root().canonicalize().unwrap_or_else(|_| compose.root().to_owned());
+        outputs.map(|output| root.join(output)).collect()
     }
 
     fn catalog(&self, params: &CatalogParams) -> CatalogDigest {

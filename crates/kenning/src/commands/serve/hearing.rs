@@ -25,7 +25,7 @@ use crate::failure::Failure;
 /// How often is looked at what was heard.
 const LISTEN_EVERY: Duration = Duration::from_secs(2);
 /// How often is looked for what is too old.
-const FORGET_EVERY: Duration = Duration::from_secs(3_600);
+const FORGET_EVERY: Duration = Duration::from_hours(1);
 /// How long the last calls may take to be kept.
 const LAST_CALLS: Duration = Duration::from_secs(2);
 

@@ -1,0 +1,162 @@
+//! Files made from what is known: by somebody at the keyboard, and by an agent that has never
+//! heard of Kenning.
+
+use std::path::Path;
+use std::process::Command;
+
+use rmcp::model::{ReadResourceRequestParams, ResourceContents};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+
+use crate::client::{Client, call, stdio_client_with};
+
+fn kenning(root: &Path, home: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    command.args(["--log-level", "error"]).args(words).current_dir(root).env("HOME", home);
+    command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    for key in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+        command.env_remove(key);
+    }
+    command
+}
+
+fn done(root: &Path, home: &Path, words: &[&str]) -> String {
+    let output = kenning(root, home, words).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words:?}: {err}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A project with a little knowledge.
+fn project() -> (TempDir, TempDir) {
+    let (root, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    std::fs::write(root.path().join("COFFEE.md"), "# Coffee\n\nCleaned on Fridays.\n").unwrap();
+    std::fs::write(root.path().join("TEA.md"), "# Tea\n\nNobody drinks it.\n").unwrap();
+    (root, home)
+}
+
+#[test]
+fn what_is_built_in_makes_real_files() {
+    let (root, home) = project();
+    let (root, home) = (root.path(), home.path());
+    let listed = done(root, home, &["compose", "list"]);
+    let artifacts =
+        ["agents-md", "claude-md", "client-config", "capability-comparison", "gap-report"];
+    for artifact in artifacts {
+        assert!(listed.contains(artifact), "{listed}");
+        let built = done(root, home, &["compose", "build", artifact]);
+        assert!(built.starts_with("wrote "), "{artifact}: {built}");
+    }
+    let agents = std::fs::read_to_string(root.join("AGENTS.md")).unwrap();
+    assert!(agents.contains("## Coffee") && agents.contains("Cleaned on Fridays."), "{agents}");
+    let again = done(root, home, &["compose", "build", "agents-md"]);
+    assert!(again.starts_with("unchanged"), "{again}");
+    let small = ["compose", "preview", "agents-md", "--set", "max_tokens=6"];
+    let small = done(root, home, &small);
+    assert!(small.contains("Ask for these"), "what does not fit is named: {small}");
+    let comparison = done(root, home, &["compose", "preview", "capability-comparison"]);
+    assert!(comparison.contains("Claude Code") && comparison.contains("Hooks"), "{comparison}");
+    let wrong = kenning(root, home, &["compose", "build", "nothing"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("nothing"));
+}
+
+/// What an agent knows: how to read resources and call tools, and nothing of Kenning.
+struct Agent {
+    client: Client,
+}
+
+impl Agent {
+    async fn read(&self, uri: &str) -> Value {
+        let read = self.client.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
+        let ResourceContents::TextResourceContents { text, .. } = &read.contents[0] else {
+            panic!("{uri} is text");
+        };
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// A tool of a category whose name has this verb, as the server describes it.
+    async fn tool(&self, category: &str, verb: &str) -> Value {
+        let described = self.read("capabilities://tools").await;
+        let tools = described["tools_by_category"][category].as_array().unwrap().clone();
+        let with_verb = |tool: &Value| tool["name"].as_str().unwrap().starts_with(verb);
+        tools.into_iter().find(with_verb).unwrap_or_else(|| panic!("{category} {verb}"))
+    }
+
+    /// Calls a tool with what its own schema requires, taken from what the agent has by the name
+    /// of the argument.
+    async fn use_tool(&self, category: &str, verb: &str, has: &Value) -> Value {
+        let tool = self.tool(category, verb).await;
+        let properties = tool["input_schema"]["properties"].as_object().unwrap();
+        let given =
+            properties.keys().filter_map(|name| Some((name.clone(), has.get(name)?.clone())));
+        let given: Map<String, Value> = given.collect();
+        for required in tool["input_schema"]["required"].as_array().into_iter().flatten() {
+            assert!(given.contains_key(required.as_str().unwrap()), "{required} of {tool}");
+        }
+        let name = tool["name"].as_str().unwrap().to_owned();
+        let answer = call(&self.client, name, Value::Object(given)).await;
+        assert_eq!(answer["success"], true, "{category} {verb}: {answer}");
+        answer
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_knows_nothing_makes_an_artifact() {
+    let (root, _home) = project();
+    let client = stdio_client_with(root.path(), &["--toolsets", "all"]).await;
+    let agent = Agent { client };
+    let server = agent.read("capabilities://server").await;
+    for feature in ["config_lifecycle", "content_generation", "artifact_assembly"] {
+        assert_eq!(server["features"][feature], true, "{feature}");
+    }
+    let generators = agent.read("capabilities://generators").await;
+    let (kind, _) = generators["generators"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .find(|(_, about)| about["capabilities"].to_string().contains("loops"))
+        .unwrap();
+    let resources = agent.read("capabilities://resources").await;
+    assert!(resources["resources"]["schema"]["patterns"][0].is_string());
+    let schema = agent.read("schema://content").await;
+    for needed in ["id", "metadata", "elements", "generation"] {
+        assert!(schema["properties"][needed].is_object(), "{needed}");
+    }
+    let content = json!({
+        "type": "content", "id": "menu", "schemaRef": {"id": "content", "version": "1.0"},
+        "metadata": {
+            "description": "What there is to drink", "version": "1.0.0",
+            "generation_frequency": "on_demand", "output_format": "markdown"
+        },
+        "elements": [{"name": "drinks", "format": "markdown"}],
+        "generation": {"patterns": [{
+            "id": "main", "type": kind,
+            "template": "# Menu\n{% for drink in drinks %}\n- {{ drink }}\n{% endfor %}",
+            "variables": [{"name": "drinks", "description": "What there is"}]
+        }]}
+    });
+    let drinks = json!({"drinks": ["coffee", "tea"]});
+    let draft = json!({"config_type": "content", "config_data": content});
+    let drafted = agent.use_tool("config", "draft", &draft).await;
+    let tested = json!({"draft_id": drafted["draft_id"], "context": drinks});
+    agent.use_tool("config", "test", &tested).await;
+    let saved = json!({"draft_id": drafted["draft_id"], "config_id": "menu"});
+    agent.use_tool("config", "save", &saved).await;
+    let artifact = json!({
+        "type": "artifact", "id": "menu", "schemaRef": {"id": "artifact", "version": "1.0"},
+        "metadata": {"title": "Menu", "purpose": "To choose from", "compositionStrategy": "concat",
+            "outputs": [{"file": "MENU.md", "format": "markdown"}]},
+        "content": {"children": [{"id": "menu"}]}
+    });
+    let draft = json!({"config_type": "artifact", "config_data": artifact});
+    let drafted = agent.use_tool("config", "draft", &draft).await;
+    let saved = json!({"draft_id": drafted["draft_id"], "config_id": "menu"});
+    agent.use_tool("config", "save", &saved).await;
+    let generate = json!({"content_config_id": "menu", "context": drinks});
+    agent.use_tool("content", "generate", &generate).await;
+    agent.use_tool("artifact", "assemble", &json!({"artifact_config_id": "menu"})).await;
+    agent.use_tool("validation", "validate", &json!({"content_or_config_id": "menu"})).await;
+    let menu = std::fs::read_to_string(root.path().join("MENU.md")).unwrap();
+    assert!(menu.starts_with("# Menu") && menu.contains("- tea"), "{menu}");
+    agent.client.cancel().await.unwrap();
+}
