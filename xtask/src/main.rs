@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod clients;
 mod conformance;
+mod mcpeye;
 mod outside;
 mod rest;
 mod run;
@@ -46,6 +47,7 @@ fn test() -> Result<()> {
     conformance::check(&parts)?;
     clients::check(&parts)?;
     rest::check()?;
+    mcpeye::check()?;
     browser::check(&parts)?;
     println!("all is well");
     Ok(())

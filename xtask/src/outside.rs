@@ -75,6 +75,11 @@ pub(crate) fn schemathesis() -> Result<PathBuf> {
     Ok(programs("schemathesis", &["schemathesis==4.32.5"])?.join("schemathesis"))
 }
 
+/// A Python with mcpeye's SDK; the tests of the wrapper use the same.
+pub(crate) fn mcpeye() -> Result<PathBuf> {
+    Ok(programs("mcpeye", &["mcp==1.30.0", "mcpeye==0.1.5"])?.join("python"))
+}
+
 /// The programs of a Python environment with these packages.
 fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target/outside").join(name);
