@@ -15,6 +15,8 @@ const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite and
                      real clients; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
+cargo xtask conformance
+                     only the MCP conformance suite, of that
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -24,6 +26,7 @@ fn main() -> Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
         ["clients"] => clients(),
+        ["conformance"] => conformance(),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -50,6 +53,12 @@ fn clients() -> Result<()> {
     let parts = outside::install()?;
     build()?;
     clients::check(&parts)
+}
+
+fn conformance() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    conformance::check(&parts)
 }
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and
