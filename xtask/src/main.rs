@@ -18,7 +18,10 @@ const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite,
                      real clients, REST and the page in a browser; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
+cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
+cargo xtask conformance
+                     only the MCP conformance suite, of that
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -29,6 +32,8 @@ fn main() -> Result<()> {
         ["test"] => test(),
         ["clients"] => clients(),
         ["browser"] => browser(),
+        ["rest"] => rest(),
+        ["conformance"] => conformance(),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -59,10 +64,22 @@ fn clients() -> Result<()> {
     clients::check(&parts)
 }
 
+fn rest() -> Result<()> {
+    build()?;
+    rest::check()?;
+    mcpeye::check()
+}
+
 fn browser() -> Result<()> {
     let parts = outside::install()?;
     build()?;
     browser::check(&parts)
+}
+
+fn conformance() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    conformance::check(&parts)
 }
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and

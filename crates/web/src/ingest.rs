@@ -19,6 +19,9 @@ use crate::token::Scope;
 /// they keep it, and nothing is lost.
 const AT_ONCE: usize = 16;
 
+/// The largest batch, in bytes: what a client has kept while it could not reach us comes at once.
+const MAX_BATCH: usize = 64 * 1024 * 1024;
+
 struct Desk {
     gaps: Option<Gaps>,
     keys: Option<Arc<dyn Keys>>,
@@ -35,7 +38,7 @@ async fn ingest(State(desk): State<Arc<Desk>>, request: Request) -> Result<Respo
     let Ok(_seat) = desk.seats.try_acquire() else {
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "send the batch again soon"));
     };
-    let body = read(request.into_body()).await?;
+    let body = read(request.into_body(), MAX_BATCH).await?;
     let work = desk.clone();
     let done = tokio::task::spawn_blocking(move || take_in(&work, grant.as_ref(), &body)).await;
     done.map_err(|error| {

@@ -34,8 +34,8 @@ use crate::token::Scope;
 use crate::{api, document, ingest, pages};
 
 /// The largest body that is read, in bytes.
-const MAX_BODY: usize = 4 * 1024 * 1024;
-const FAR_TOO_LARGE: usize = 16 * MAX_BODY;
+pub(crate) const MAX_BODY: usize = 4 * 1024 * 1024;
+const FAR_TOO_LARGE: usize = 128 * 1024 * 1024;
 /// How long a client may take to send one.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// Requests that are worked on at once, beyond which clients are asked to wait.
@@ -327,7 +327,7 @@ async fn read_object(headers: &HeaderMap, body: Body) -> Result<Map<String, Valu
         let detail = "the body must be JSON: `Content-Type: application/json`";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    let bytes = read(body).await?;
+    let bytes = read(body, MAX_BODY).await?;
     let wrong = |detail: String| Problem::new(StatusCode::BAD_REQUEST, detail);
     match serde_json::from_slice(&bytes) {
         Ok(Value::Object(object)) => Ok(object),
@@ -337,8 +337,8 @@ async fn read_object(headers: &HeaderMap, body: Body) -> Result<Map<String, Valu
 }
 
 /// The whole body, if it is not too large and does not take forever.
-pub(crate) async fn read(body: Body) -> Result<Vec<u8>, Problem> {
-    match tokio::time::timeout(BODY_TIME, take(body)).await {
+pub(crate) async fn read(body: Body, max: usize) -> Result<Vec<u8>, Problem> {
+    match tokio::time::timeout(BODY_TIME, take(body, max)).await {
         Ok(read) => read,
         Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
     }
@@ -346,7 +346,7 @@ pub(crate) async fn read(body: Body) -> Result<Vec<u8>, Problem> {
 
 /// A client sees an answer only once it has sent everything, so what is too much is read, too, if
 /// it is not far too much.
-async fn take(mut body: Body) -> Result<Vec<u8>, Problem> {
+async fn take(mut body: Body, max: usize) -> Result<Vec<u8>, Problem> {
     let (mut bytes, mut size) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
@@ -354,14 +354,14 @@ async fn take(mut body: Body) -> Result<Vec<u8>, Problem> {
         };
         let Ok(data) = frame.into_data() else { continue };
         size += data.len();
-        if size <= MAX_BODY {
+        if size <= max {
             bytes.extend_from_slice(&data);
         } else if size > FAR_TOO_LARGE {
             break;
         }
     }
-    if size > MAX_BODY {
-        let detail = format!("the body is larger than {MAX_BODY} bytes");
+    if size > max {
+        let detail = format!("the body is larger than {max} bytes");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
     Ok(bytes)

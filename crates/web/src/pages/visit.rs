@@ -9,7 +9,7 @@ use super::form::{self, Fields};
 use super::{House, Sorry};
 use crate::guard::{self, Grant};
 use crate::problem::Problem;
-use crate::site::{not_allowed, query, read};
+use crate::site::{MAX_BODY, not_allowed, query, read};
 use crate::token::Scope;
 
 /// What a view is made for.
@@ -42,7 +42,7 @@ impl Visit {
         let mut pairs: Vec<(String, String)> = in_path.0.into_iter().collect();
         pairs.extend(query(parts.uri.query().unwrap_or_default())?);
         if parts.method == Method::POST {
-            let body = read(body).await?;
+            let body = read(body, MAX_BODY).await?;
             pairs.extend(query(&String::from_utf8_lossy(&body))?);
         }
         let fields = Fields::new(pairs);
