@@ -11,10 +11,11 @@ use crate::run::{root, run};
 
 /// Pinned, so that a new release cannot break an old commit. The suite and the Inspector need a
 /// newer Node than Debian has.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "node@24.21.0",
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
+    "mcp-proxy@6.7.19",
     "@anthropic-ai/claude-code@2.1.325",
     "@google/gemini-cli@0.61.0",
     "@openai/codex@0.166.0",

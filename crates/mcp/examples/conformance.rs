@@ -40,8 +40,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library = Arc::new(Library::open(vec![base], &|_, _| {})?);
     let transport = if mode == "stdio" { Transport::Stdio } else { Transport::StatelessHttp };
     let mut inventory = inventory();
-    if mode == "heard" {
-        // The layer's own is to be seen, not the product's.
+    if mode == "heard" || mode == "stdio" {
+        // What is around it is to offer its own, not the product's.
         inventory.tools.retain(|tool| tool.name != contract::TOOL_NAME);
     }
     let rooms = Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled());
