@@ -14,6 +14,15 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
+    // They say that we are xtask. Build scripts that look at them would run again, and half of the
+    // dependencies be compiled anew, whenever somebody changes between `cargo` and `cargo xtask`.
+    let own = std::env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    });
+    for name in own {
+        command.env_remove(name);
+    }
     command
 }
 

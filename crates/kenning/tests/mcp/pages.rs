@@ -46,7 +46,7 @@ impl Browser {
         let http = reqwest::Client::builder().redirect(Policy::none());
         // The client wants to know whose cryptography it would use for TLS.
         let server = HttpServer::run(command);
-        Self { server, http: http.build().unwrap(), cookies: Vec::new(), root: root, home }
+        Self { server, http: http.build().unwrap(), cookies: Vec::new(), root, home }
     }
 
     async fn send(&mut self, method: Method, path: &str, body: Option<String>) -> Shown {
