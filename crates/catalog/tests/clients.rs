@@ -112,7 +112,7 @@ fn files(client: &Client, scope: Scope, os: Os, variables: &[(&str, &str)]) -> V
     let here = Surroundings {
         os,
         home: Path::new("/home/me"),
-        project: Path::new("/work"),
+        project: Path::new("/project"),
         variable: &variable,
     };
     let shown = |path: PathBuf| path.display().to_string();
@@ -141,7 +141,7 @@ fn files_are_where_each_system_has_them() {
     );
     assert_eq!(user("continue", Os::Linux, &[]), "/home/me/.continue/mcpServers/kenning.yaml");
     let project = |id: &str| files(find(id).unwrap(), Scope::Project, Os::Linux, &[]);
-    assert_eq!(project("cursor"), ["/work/.cursor/mcp.json"]);
-    assert_eq!(project("opencode"), ["/work/opencode.json", "/work/opencode.jsonc"]);
+    assert_eq!(project("cursor"), ["/project/.cursor/mcp.json"]);
+    assert_eq!(project("opencode"), ["/project/opencode.json", "/project/opencode.jsonc"]);
     assert_eq!(project("windsurf"), [""; 0]);
 }

@@ -23,6 +23,9 @@ pub enum Error {
     Batch(#[from] BatchError),
     #[error("`{argument}` {problem}")]
     InvalidArgument { argument: String, problem: String },
+    /// The proposal is as it was.
+    #[error("{0}")]
+    NotWritten(String),
     /// What exactly failed is for the log: it may name hosts and tables.
     #[error("the store failed")]
     Port(#[from] PortError),
@@ -85,7 +88,9 @@ impl Error {
         match self {
             Self::GapNotFound { .. } => Code::GapNotFound,
             Self::ProposalNotFound { .. } => Code::ProposalNotFound,
-            Self::Gap(_) | Self::Proposal(ProposalError::Decided { .. }) => Code::InvalidState,
+            Self::Gap(_) | Self::Proposal(ProposalError::Decided { .. }) | Self::NotWritten(_) => {
+                Code::InvalidState
+            }
             Self::Proposal(_) | Self::Batch(_) | Self::InvalidArgument { .. } => {
                 Code::InvalidArgument
             }
@@ -116,6 +121,7 @@ impl Error {
             Self::Proposal(ProposalError::Decided { .. }) => {
                 "a decision is final; propose the text again in other words"
             }
+            Self::NotWritten(_) => "the proposal is as it was; mend this and accept it again",
             _ => return None,
         })
     }

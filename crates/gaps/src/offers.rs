@@ -93,11 +93,11 @@ pub struct ProposalResponse {
     pub message: String,
 }
 
-/// What has to be done after a proposal was accepted.
+/// A proposal that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AcceptedResponse {
     pub proposal: Proposal,
-    /// To be written by the caller
+    /// As it was written
     pub file: NewFile,
 }
 
@@ -165,21 +165,28 @@ impl Gaps {
         proposal.ok_or_else(|| Error::ProposalNotFound { id: id.clone() })
     }
 
-    /// Accepts a proposal and returns the file to write. Asked again it returns the file again:
-    /// the first time it may not have been written. The gap closes when the file is read.
+    /// Accepts a proposal that may still be, and has its file written: it is accepted once the
+    /// file is there. Asked again it has the file written again, because it may be gone. The gap
+    /// closes when the file is read.
     pub fn accept(
         &self,
         request: &AcceptProposalRequest,
         now: u64,
+        write: &dyn Fn(&NewFile) -> Result<(), String>,
     ) -> Result<AcceptedResponse, Error> {
         let by = named("by", &request.by)?;
-        let proposal = self.decide(&request.id, &mut |proposal| match &proposal.status {
-            ProposalStatus::Accepted { .. } => Ok(()),
-            _ => proposal.decide(Verdict::Accept, &by, now),
+        let mut accepted = None;
+        self.memory.change_proposal(&request.id, &mut |proposal| {
+            if !matches!(proposal.status, ProposalStatus::Accepted { .. }) {
+                proposal.decide(Verdict::Accept, &by, now)?;
+            }
+            let (path, markdown) = (proposal.target_path.clone(), proposal.markdown.clone());
+            let file = NewFile { path, markdown };
+            write(&file).map_err(Error::NotWritten)?;
+            accepted = Some(AcceptedResponse { proposal: proposal.clone(), file });
+            Ok(())
         })?;
-        let file =
-            NewFile { path: proposal.target_path.clone(), markdown: proposal.markdown.clone() };
-        Ok(AcceptedResponse { proposal, file })
+        accepted.ok_or_else(|| Error::ProposalNotFound { id: request.id.clone() })
     }
 
     pub fn reject(

@@ -64,7 +64,9 @@ fn commands() -> String {
     let mut cli = Cli::command().term_width(96);
     cli.build();
     let mut out = format!("```text\n{}```\n", help(&mut cli.clone()));
-    for command in cli.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+    let shown =
+        |command: &&mut clap::Command| command.get_name() != "help" && !command.is_hide_set();
+    for command in cli.get_subcommands_mut().filter(shown) {
         let nested: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
         out += &section(command);
         for name in nested.iter().filter(|name| *name != "help") {

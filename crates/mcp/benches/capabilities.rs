@@ -28,7 +28,7 @@ fn house() -> House {
         boosts: BTreeMap::new(),
     };
     let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
-    let rooms = Rooms::new(library, discovery, Catalog::bundled());
+    let rooms = Rooms::new(library, Arc::new(discovery), Arc::new(Catalog::bundled()));
     House::new(Inventory::full(), rooms)
 }
 

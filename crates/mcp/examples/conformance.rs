@@ -44,7 +44,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         // What is around it is to offer its own, not the product's.
         inventory.tools.retain(|tool| tool.name != contract::TOOL_NAME);
     }
-    let rooms = Rooms::new(library, discovery(), kenning_catalog::Catalog::bundled());
+    let rooms =
+        Rooms::new(library, Arc::new(discovery()), Arc::new(kenning_catalog::Catalog::bundled()));
     let server = Server::new(inventory, rooms, transport);
     let stop = CancellationToken::new();
     if mode == "stdio" {

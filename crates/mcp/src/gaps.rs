@@ -36,13 +36,13 @@ pub struct Called {
 }
 
 impl Called {
-    /// A call that begins: the intent is taken out of the arguments.
+    /// A call that begins.
     pub(crate) fn begin(
         tool: &str,
-        arguments: &mut JsonObject,
+        arguments: &JsonObject,
+        intent: Option<String>,
         context: &RequestContext<RoleServer>,
     ) -> Self {
-        let intent = contract::strip(arguments);
         let client = context.peer.peer_info().map(|info| {
             let client = &info.client_info;
             format!("{} {}", client.name, client.version)

@@ -39,11 +39,11 @@ struct NoStore;
 
 impl Rooms {
     /// Rooms that remember nothing.
-    pub fn new(library: Arc<Library>, discovery: Discovery, catalog: Catalog) -> Self {
+    pub fn new(library: Arc<Library>, discovery: Arc<Discovery>, catalog: Arc<Catalog>) -> Self {
         Self {
             library,
-            discovery: Arc::new(discovery),
-            catalog: Arc::new(catalog),
+            discovery,
+            catalog,
             registry: None,
             misses: None,
             usage: None,

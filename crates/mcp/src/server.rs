@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use kenning_gaps::contract;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
@@ -197,7 +198,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut arguments = request.arguments.unwrap_or_default();
-        let called = Called::begin(&request.name, &mut arguments, &context);
+        let intent = contract::strip(&mut arguments);
+        let heard = self.house.rooms.ear.clone();
+        let heard =
+            heard.map(|ear| (ear, Called::begin(&request.name, &arguments, intent, &context)));
         let began = Instant::now();
         let outcome = if let Some(tool) = self.inventory().tool(&request.name) {
             self.run(tool, arguments, context).await
@@ -205,7 +209,7 @@ impl ServerHandler for Server {
             let message = format!("there is no tool `{}`", request.name);
             Err(ErrorData::invalid_params(message, None))
         };
-        if let Some(ear) = &self.house.rooms.ear {
+        if let Some((ear, called)) = heard {
             ear.heard(called.end(began.elapsed(), &outcome));
         }
         outcome.map(CallToolResponse::from)

@@ -63,6 +63,18 @@ pub enum StoreError {
     Runtime(#[from] std::io::Error),
 }
 
+/// Why nothing was changed: a rule of the room, or the database.
+enum Refusal<Rule> {
+    Rule(Rule),
+    Database(sqlx::Error),
+}
+
+impl<Rule> From<sqlx::Error> for Refusal<Rule> {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
 impl Store {
     /// Opens the store in `folder`, and creates it if it is not there.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {

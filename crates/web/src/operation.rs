@@ -73,7 +73,7 @@ pub(crate) trait Fault {
     type Body: JsonSchema;
 
     /// The arguments do not fit the schema.
-    fn malformed(argument: &str, problem: String) -> Self;
+    fn malformed(argument: &str, problem: String) -> Refusal;
 
     fn refusal(self) -> Refusal;
 }
@@ -182,7 +182,7 @@ fn parse<Request: DeserializeOwned, F: Fault>(
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|fault| {
         let path = fault.path().to_string();
         let argument = if path == "." { "request" } else { &path };
-        F::malformed(argument, fault.inner().to_string()).refusal()
+        F::malformed(argument, fault.inner().to_string())
     })
 }
 

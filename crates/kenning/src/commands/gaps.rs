@@ -150,14 +150,12 @@ pub(super) fn proposals(context: &Context, words: cli::Proposals) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// The file first: a proposal is accepted once it is there.
 fn accept(context: &Context, gaps: &Gaps, id: String, base: Option<&str>) -> Result<Exit, Failure> {
-    let proposal = gaps.proposal(&ShowProposalRequest { id: id.clone() })?;
     let library = context.open_library()?;
-    library
-        .add_file(base, &proposal.target_path, &proposal.markdown)
-        .map_err(|error| Failure::new(error.to_string()).hint("the proposal is still pending"))?;
-    let accepted = gaps.accept(&AcceptProposalRequest { id, by: person() }, now())?;
+    let accepted = gaps.accept(&AcceptProposalRequest { id, by: person() }, now(), &|file| {
+        let added = library.add_file(base, &file.path, &file.markdown);
+        added.map_err(|error| error.to_string())
+    })?;
     context.printer.answer(&accepted, |accepted| format!("wrote {}", accepted.file.path))?;
     Ok(Exit::Success)
 }

@@ -274,6 +274,12 @@ async fn proposals_wait_for_a_person() {
         "we have it",
     ]);
     assert_eq!(project.json(&["proposals"])["proposals"], json!([]));
+    let turned_down = call(&client, "propose_knowledge", propose("guides/DECAF.md")).await;
+    let id = turned_down["proposal"]["id"].as_str().unwrap();
+    project.json(&["proposals", "reject", id]);
+    let late = project.command(&["proposals", "accept", id]).output().unwrap();
+    assert!(String::from_utf8_lossy(&late.stderr).contains("rejected already"));
+    assert!(!project.root.path().join("guides/DECAF.md").exists(), "no is no");
     client.cancel().await.unwrap();
 }
 

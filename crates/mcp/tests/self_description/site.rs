@@ -78,7 +78,7 @@ impl Site {
             registry: Some(registry),
             gaps: Some(Gaps::new(store)),
             compose: Some(workspace::open()),
-            ..Rooms::new(Arc::new(library), discovery(), Catalog::bundled())
+            ..Rooms::new(Arc::new(library), Arc::new(discovery()), Arc::new(Catalog::bundled()))
         }
     }
 

@@ -108,21 +108,11 @@ impl ProposalBox for Store {
     }
 }
 
-/// Why nothing was changed: whoever changes refused, or the database.
-enum Refusal {
-    Rule(Error),
-    Database(sqlx::Error),
-}
+type Refusal = crate::Refusal<Error>;
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self::Rule(error)
-    }
-}
-
-impl From<sqlx::Error> for Refusal {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(error)
     }
 }
 

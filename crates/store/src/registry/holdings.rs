@@ -1,7 +1,7 @@
 //! Who has what.
 
 use kenning_registry::shelf::{Activity, Filter, Held, Holding, Page, Skill};
-use kenning_registry::{Capability, Error, Revision};
+use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 
 use super::{CapabilityRow, Refusal, count, parsed};
@@ -134,12 +134,29 @@ pub(super) async fn skills(pool: &Pool, filter: &Filter) -> Result<Vec<Skill>, R
         push_filter!(query, filter);
         query.build_query_as().fetch_all(&mut **work).await?
     });
-    let skills = rows.into_iter().map(|SkillRow { skill_name, version, metadata }| Skill {
-        skill_name,
-        version,
-        metadata: parsed(metadata.as_deref()),
+    Ok(rows.into_iter().map(Skill::from).collect())
+}
+
+pub(super) async fn skills_since(
+    pool: &Pool,
+    at: Timestamp,
+    limit: usize,
+) -> Result<Vec<Skill>, sqlx::Error> {
+    let rows: Vec<SkillRow> = on!(pool, |pool| {
+        let newest = "SELECT DISTINCT skill_name, version, metadata FROM (\
+                      SELECT skill_name, version, metadata FROM agent_capabilities \
+                      WHERE active = $1 AND updated_at >= $2 ORDER BY updated_at DESC LIMIT $3) c";
+        let newest = sqlx::query_as(newest).bind(true).bind(at.0).bind(bound(limit));
+        newest.fetch_all(pool).await?
     });
-    Ok(skills.collect())
+    Ok(rows.into_iter().map(Skill::from).collect())
+}
+
+impl From<SkillRow> for Skill {
+    fn from(row: SkillRow) -> Self {
+        let SkillRow { skill_name, version, metadata } = row;
+        Self { skill_name, version, metadata: parsed(metadata.as_deref()) }
+    }
 }
 
 impl From<HoldingRow> for Holding {

@@ -10,7 +10,7 @@ use kenning_registry::shelf::{
 };
 use kenning_registry::{Agent, Capability, Error, Revision, Timestamp};
 
-use crate::Store;
+use crate::{Store, StoreError};
 
 impl Shelf for Store {
     fn add_agent(&self, name: &str, id: Option<i64>, at: Timestamp) -> Result<Agent, Error> {
@@ -54,21 +54,18 @@ impl Shelf for Store {
     }
 }
 
-/// Why something was not done: a rule of the registry, or the database.
-enum Refusal {
-    Rule(Error),
-    Database(sqlx::Error),
+impl Store {
+    /// Active skills that were registered or changed since then, the newest so many of them.
+    pub fn skills_since(&self, at: Timestamp, limit: usize) -> Result<Vec<Skill>, StoreError> {
+        Ok(self.runtime().block_on(holdings::skills_since(&self.pool, at, limit))?)
+    }
 }
+
+type Refusal = crate::Refusal<Error>;
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         Self::Rule(error)
-    }
-}
-
-impl From<sqlx::Error> for Refusal {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(error)
     }
 }
 

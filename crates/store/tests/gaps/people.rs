@@ -3,8 +3,8 @@
 use kenning_gaps::decide::{CloseGapRequest, MergeGapRequest, MuteGapRequest, ReopenGapRequest};
 use kenning_gaps::list::GapsRequest;
 use kenning_gaps::offers::{
-    AcceptProposalRequest, Decision, ProposalsRequest, ProposeRequest, RejectProposalRequest,
-    ShowProposalRequest,
+    AcceptProposalRequest, Decision, NewFile, ProposalsRequest, ProposeRequest,
+    RejectProposalRequest, ShowProposalRequest,
 };
 use kenning_gaps::show::ShowGapRequest;
 use kenning_gaps::{Error, Gaps};
@@ -124,19 +124,25 @@ pub(crate) fn proposals_are_decided_once(bed: &Bed) {
         let (one, other) = (bed.gaps(), bed.gaps());
         let accepted = scope.spawn({
             let accept = accept.clone();
-            move || one.accept(&accept, NOW).is_ok()
+            move || one.accept(&accept, NOW, &|_| Ok(())).is_ok()
         });
         let rejected = scope.spawn(move || other.reject(&reject, NOW).is_ok());
         (accepted.join().unwrap(), rejected.join().unwrap())
     });
     assert!(accepted != rejected, "{accepted} {rejected}");
     let accept = AcceptProposalRequest { id: second.id.clone(), ..accept };
-    let file = gaps.accept(&accept, NOW).unwrap().file;
+    let written = std::cell::RefCell::new(Vec::new());
+    let write = |file: &NewFile| {
+        written.borrow_mut().push(file.clone());
+        Ok(())
+    };
+    let file = gaps.accept(&accept, NOW, &write).unwrap().file;
     assert_eq!(
         (file.path.as_str(), file.markdown.as_str()),
         ("guides/PDF.md", "# Other\n\nUse the printer.\n")
     );
-    assert_eq!(gaps.accept(&accept, NOW + 9).unwrap().file, file, "it may not have been written");
+    assert_eq!(gaps.accept(&accept, NOW + 9, &write).unwrap().file, file, "it may be gone");
+    assert_eq!(*written.borrow(), [file.clone(), file.clone()]);
     let kept = gaps.proposal(&ShowProposalRequest { id: second.id.clone() }).unwrap();
     assert_eq!(serde_json::to_value(&kept.status).unwrap()["at"], NOW);
     assert!(ids(Decision::Accepted).contains(&second.id));

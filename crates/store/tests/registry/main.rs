@@ -50,6 +50,7 @@ stories! {
     hostile::what_cannot_be_kept_is_refused,
     hostile::passwords_are_never_shown,
     others::a_change_by_another_process_is_told_of,
+    others::what_is_new_is_told_from_what_was_there,
     others::the_other_tables_work_too,
     transfer::export_and_import_between_the_databases,
     transfer::an_import_is_all_or_nothing,

@@ -4,9 +4,10 @@ use std::sync::mpsc;
 
 use kenning_knowledge::discover::Miss;
 use kenning_knowledge::semantic::{Embedded, TextKey, VectorCache};
-use kenning_registry::Registry;
+use kenning_registry::deactivate::DeactivateRequest;
+use kenning_registry::{Registry, Timestamp};
 
-use crate::bed::{Bed, all_of, register_one};
+use crate::bed::{Bed, add, all_of, register_one};
 
 pub(crate) fn a_change_by_another_process_is_told_of(bed: &Bed) {
     let writer = bed.registry();
@@ -27,6 +28,28 @@ pub(crate) fn a_change_by_another_process_is_told_of(bed: &Bed) {
     while told.recv().unwrap() != 2 {}
     drop(subscription);
     drop(store);
+}
+
+pub(crate) fn what_is_new_is_told_from_what_was_there(bed: &Bed) {
+    let at = |clock: fn() -> Timestamp| Registry::new(bed.store()).with_clock(clock);
+    add(&at(|| Timestamp(1)), 11, "Lambda");
+    register_one(&at(|| Timestamp(10)), "old", "1.0.0");
+    register_one(&at(|| Timestamp(20)), "changed", "1.0.0");
+    register_one(&at(|| Timestamp(30)), "changed", "1.1.0");
+    register_one(&at(|| Timestamp(31)), "newest", "1.0.0");
+    let since = |at: i64, limit: usize| {
+        let found = bed.store().skills_since(Timestamp(at), limit).unwrap();
+        let mut found: Vec<String> =
+            found.iter().map(|skill| format!("{} {}", skill.skill_name, skill.version)).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(since(30, 10), ["changed 1.1.0", "newest 1.0.0"]);
+    assert_eq!(since(0, 1), ["newest 1.0.0"], "the newest, if there are too many");
+    assert_eq!(since(32, 10), [""; 0]);
+    let off = DeactivateRequest { agent_id: 11, skill_name: "newest".to_owned() };
+    at(|| Timestamp(40)).deactivate(&off).unwrap();
+    assert_eq!(since(30, 10), ["changed 1.1.0"], "what nobody uses answers nothing");
 }
 
 pub(crate) fn the_other_tables_work_too(bed: &Bed) {

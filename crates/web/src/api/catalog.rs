@@ -20,20 +20,8 @@ pub(super) fn operations() -> Vec<Operation> {
     operations
 }
 
-/// An argument is wrong, or names something that is not there.
-enum Wrong {
-    Room(Error),
-    Malformed { argument: String, problem: String },
-}
-
-impl From<Error> for Wrong {
-    fn from(error: Error) -> Self {
-        Self::Room(error)
-    }
-}
-
 fn lookup() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<LookupRequest>) -> Result<Answer<LookupResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<LookupRequest>) -> Result<Answer<LookupResponse>, Error> {
         let found = rooms.catalog.lookup(&call.request, &|text| rooms.library.embed(text))?;
         if found.missed {
             rooms.note_miss("lookup_capability", &call.request.capability);
@@ -48,7 +36,7 @@ fn lookup() -> Operation {
 }
 
 fn compare() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<CompareRequest>) -> Result<Answer<CompareResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<CompareRequest>) -> Result<Answer<CompareResponse>, Error> {
         let found = rooms.catalog.compare(&call.request, &|text| rooms.library.embed(text))?;
         if found.missed {
             rooms.note_miss("compare_capability", &call.request.capability);
@@ -63,7 +51,7 @@ fn compare() -> Operation {
 }
 
 fn list() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<ListRequest>) -> Result<Answer<ListResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<ListRequest>) -> Result<Answer<ListResponse>, Error> {
         Ok(rooms.catalog.list(&call.request)?.into())
     }
     Operation {
@@ -74,7 +62,7 @@ fn list() -> Operation {
 }
 
 fn sources() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<SourcesRequest>) -> Result<Answer<SourcesResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<SourcesRequest>) -> Result<Answer<SourcesResponse>, Error> {
         let today = Utc::now().date_naive();
         let embed = |text: &str| rooms.library.embed(text);
         Ok(rooms.catalog.sources(&call.request, today, &embed)?.into())
@@ -86,17 +74,14 @@ fn sources() -> Operation {
     }
 }
 
-impl Fault for Wrong {
+impl Fault for Error {
     type Body = Hinted;
 
-    fn malformed(argument: &str, problem: String) -> Self {
-        Self::Malformed { argument: argument.to_owned(), problem }
+    fn malformed(argument: &str, problem: String) -> Refusal {
+        Hinted::malformed(argument, &problem)
     }
 
     fn refusal(self) -> Refusal {
-        match self {
-            Self::Room(error) => Hinted::refusal(error.code(), error.to_string(), error.hint()),
-            Self::Malformed { argument, problem } => Hinted::malformed(&argument, &problem),
-        }
+        Hinted::refusal(self.code(), self.to_string(), self.hint())
     }
 }

@@ -153,18 +153,14 @@ fn proposal() -> Operation {
     }
 }
 
-/// The file first: a proposal is accepted once it is there.
 pub(crate) fn accept_proposal(
     rooms: &Rooms,
     request: &AcceptProposalRequest,
 ) -> Result<AcceptedResponse, Error> {
-    let gaps = rooms.gaps()?;
-    let proposal = gaps.proposal(&ShowProposalRequest { id: request.id.clone() })?;
-    rooms
-        .library
-        .add_file(None, &proposal.target_path, &proposal.markdown)
-        .map_err(|error| Error::malformed("id", error.to_string()))?;
-    gaps.accept(request, now())
+    rooms.gaps()?.accept(request, now(), &|file| {
+        let added = rooms.library.add_file(None, &file.path, &file.markdown);
+        added.map_err(|error| error.to_string())
+    })
 }
 
 fn accept() -> Operation {
@@ -192,8 +188,8 @@ fn reject() -> Operation {
 impl Fault for Error {
     type Body = ErrorBody;
 
-    fn malformed(argument: &str, problem: String) -> Self {
-        Self::InvalidArgument { argument: argument.to_owned(), problem }
+    fn malformed(argument: &str, problem: String) -> Refusal {
+        Self::InvalidArgument { argument: argument.to_owned(), problem }.refusal()
     }
 
     fn refusal(self) -> Refusal {

@@ -21,21 +21,8 @@ pub(super) fn operations() -> Vec<Operation> {
     operations
 }
 
-/// A question is wrong, or the counts it is about cannot be had.
-enum Wrong {
-    Room(Error),
-    Counts(UsageError),
-    Malformed { argument: String, problem: String },
-}
-
-impl From<Error> for Wrong {
-    fn from(error: Error) -> Self {
-        Self::Room(error)
-    }
-}
-
 fn discover() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<DiscoverRequest>) -> Result<Answer<DiscoverResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<DiscoverRequest>) -> Result<Answer<DiscoverResponse>, Error> {
         let found = rooms.library.snapshot().discover(&call.request, &rooms.discovery)?;
         if found.total_available == 0 {
             rooms.note_miss("discover_context", &call.request.task_description);
@@ -51,7 +38,7 @@ fn discover() -> Operation {
 }
 
 fn search() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<SearchRequest>) -> Result<Answer<SearchResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<SearchRequest>) -> Result<Answer<SearchResponse>, Error> {
         let found = rooms.library.snapshot().search(&call.request)?;
         if found.results.is_empty() {
             rooms.note_miss("search_knowledge", &call.request.query);
@@ -67,7 +54,7 @@ fn search() -> Operation {
 }
 
 fn retrieve() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<RetrieveRequest>) -> Result<Answer<RetrieveResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<RetrieveRequest>) -> Result<Answer<RetrieveResponse>, Error> {
         let read = rooms.library.snapshot().retrieve(&call.request)?;
         rooms.note_usage(&Usage::retrieved(&read, now()));
         Ok(read.into())
@@ -80,7 +67,7 @@ fn retrieve() -> Operation {
 }
 
 fn list() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<ListRequest>) -> Result<Answer<ListResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<ListRequest>) -> Result<Answer<ListResponse>, Error> {
         Ok(rooms.library.snapshot().list(&call.request)?.into())
     }
     Operation {
@@ -94,7 +81,7 @@ fn dependencies() -> Operation {
     fn run(
         rooms: &Rooms,
         call: &Call<DependenciesRequest>,
-    ) -> Result<Answer<DependenciesResponse>, Wrong> {
+    ) -> Result<Answer<DependenciesResponse>, Error> {
         Ok(rooms.library.snapshot().dependencies(&call.request)?.into())
     }
     Operation {
@@ -105,9 +92,9 @@ fn dependencies() -> Operation {
 }
 
 fn usage() -> Operation {
-    fn run(rooms: &Rooms, call: &Call<UsageRequest>) -> Result<Answer<UsageResponse>, Wrong> {
+    fn run(rooms: &Rooms, call: &Call<UsageRequest>) -> Result<Answer<UsageResponse>, Uncounted> {
         let used = rooms.usage.as_ref().map(|log| log.used(&call.request.period()));
-        let used = used.transpose().map_err(Wrong::Counts)?.unwrap_or_default();
+        let used = used.transpose().map_err(Uncounted::Counts)?.unwrap_or_default();
         Ok(rooms.library.snapshot().usage(&call.request, &used)?.into())
     }
     Operation {
@@ -117,22 +104,45 @@ fn usage() -> Operation {
     }
 }
 
-impl Fault for Wrong {
+impl Fault for Error {
     type Body = Hinted;
 
-    fn malformed(argument: &str, problem: String) -> Self {
-        Self::Malformed { argument: argument.to_owned(), problem }
+    fn malformed(argument: &str, problem: String) -> Refusal {
+        Hinted::malformed(argument, &problem)
+    }
+
+    fn refusal(self) -> Refusal {
+        Hinted::refusal(self.code(), self.to_string(), self.hint())
+    }
+}
+
+/// What is used cannot be said: the question is wrong, or nobody has counted.
+enum Uncounted {
+    Room(Error),
+    Counts(UsageError),
+}
+
+impl From<Error> for Uncounted {
+    fn from(error: Error) -> Self {
+        Self::Room(error)
+    }
+}
+
+impl Fault for Uncounted {
+    type Body = Hinted;
+
+    fn malformed(argument: &str, problem: String) -> Refusal {
+        Hinted::malformed(argument, &problem)
     }
 
     fn refusal(self) -> Refusal {
         match self {
-            Self::Room(error) => Hinted::refusal(error.code(), error.to_string(), error.hint()),
+            Self::Room(error) => error.refusal(),
             Self::Counts(error) => {
                 tracing::error!(%error, "the counts of what is used failed");
                 let message = "what was used is not known".to_owned();
                 Hinted::refusal("INTERNAL", message, "try again later".to_owned())
             }
-            Self::Malformed { argument, problem } => Hinted::malformed(&argument, &problem),
         }
     }
 }

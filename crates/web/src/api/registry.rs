@@ -177,8 +177,8 @@ fn remove_agent() -> Operation {
 impl Fault for Error {
     type Body = ErrorBody;
 
-    fn malformed(argument: &str, problem: String) -> Self {
-        Self::invalid(argument, problem)
+    fn malformed(argument: &str, problem: String) -> Refusal {
+        Self::invalid(argument, problem).refusal()
     }
 
     fn refusal(self) -> Refusal {

@@ -4,7 +4,7 @@ mod sources;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kenning_compose::assemble::{AssembleRequest, AssembleResponse, AssemblyStatus};
@@ -13,13 +13,12 @@ use kenning_compose::generator::Credentials;
 use kenning_compose::list::{ArtifactListResponse, ListRequest, ListedArtifact};
 use kenning_compose::model::Context as Values;
 use kenning_compose::{Compose, Error, Parts};
-use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
 use kenning_knowledge::watch::Watcher;
 use kenning_registry::Registry;
 use serde_json::Value;
 
-use self::sources::Rooms;
+pub(super) use self::sources::Rooms;
 use super::{Context, data_folder, gaps, user_file};
 use crate::cli::{self, ComposeCommand};
 use crate::failure::{Exit, Failure};
@@ -35,23 +34,13 @@ impl Credentials for Environment {
 
 impl Context {
     /// Compose in the folder of the project; `None`, with a warning, if it cannot work there.
-    pub(super) fn compose(
-        &self,
-        library: &Arc<Library>,
-        registry: Option<&Registry>,
-        gaps: Option<&Gaps>,
-    ) -> Option<Compose> {
-        self.open_compose(library, registry, gaps)
+    pub(super) fn compose(&self, rooms: Rooms) -> Option<Compose> {
+        self.open_compose(rooms)
             .inspect_err(|failure| tracing::warn!("nothing can be composed: {}", failure.message))
             .ok()
     }
 
-    fn open_compose(
-        &self,
-        library: &Arc<Library>,
-        registry: Option<&Registry>,
-        gaps: Option<&Gaps>,
-    ) -> Result<Compose, Failure> {
+    fn open_compose(&self, rooms: Rooms) -> Result<Compose, Failure> {
         let root = self.layers.project_folder();
         let state = match self.settings.storage_folder(&self.layers)? {
             Some(folder) => Some(folder),
@@ -62,14 +51,6 @@ impl Context {
         })?;
         // Each workspace has a place of its own.
         let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-        let rooms = Rooms {
-            library: library.clone(),
-            discovery: self.settings.discovery.clone(),
-            catalog: self.catalog()?,
-            registry: registry.cloned(),
-            gaps: gaps.cloned(),
-            compose: OnceLock::new(),
-        };
         let rooms = Arc::new(rooms);
         let parts = Parts {
             plugins: user_file().map(|file| file.with_file_name("generators")),
@@ -88,7 +69,10 @@ pub(super) fn run(context: &Context, words: cli::Compose) -> Result<Exit, Failur
     let library = context.open_embedded_library(store.as_ref())?;
     let registry = store.clone().map(|store| Registry::new(store));
     let gaps = store.map(gaps::heard).transpose()?;
-    let compose = context.open_compose(&library, registry.as_ref(), gaps.as_ref())?;
+    let discovery = Arc::new(context.settings.discovery.clone());
+    let catalog = Arc::new(context.catalog()?);
+    let rooms = Rooms::new(&library, &discovery, &catalog, registry, gaps);
+    let compose = context.open_compose(rooms)?;
     match words.command {
         ComposeCommand::List => {
             let listed = compose.list_artifacts(&ListRequest::default())?;

@@ -30,12 +30,12 @@ use serde_json::Value;
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 60 * 60 * 1_000;
 
-pub(super) struct Rooms {
-    pub(super) library: Arc<Library>,
-    pub(super) discovery: Discovery,
-    pub(super) catalog: Catalog,
-    pub(super) registry: Option<Registry>,
-    pub(super) gaps: Option<Gaps>,
+pub(in crate::commands) struct Rooms {
+    library: Arc<Library>,
+    discovery: Arc<Discovery>,
+    catalog: Arc<Catalog>,
+    registry: Option<Registry>,
+    gaps: Option<Gaps>,
     /// Who makes files of all this, once it is there.
     pub(super) compose: OnceLock<Compose>,
 }
@@ -65,6 +65,23 @@ fn failed(error: &dyn std::fmt::Display) -> SourceError {
 }
 
 impl Rooms {
+    pub(in crate::commands) fn new(
+        library: &Arc<Library>,
+        discovery: &Arc<Discovery>,
+        catalog: &Arc<Catalog>,
+        registry: Option<Registry>,
+        gaps: Option<Gaps>,
+    ) -> Self {
+        Self {
+            library: library.clone(),
+            discovery: discovery.clone(),
+            catalog: catalog.clone(),
+            registry,
+            gaps,
+            compose: OnceLock::new(),
+        }
+    }
+
     fn knowledge(&self, params: &KnowledgeParams) -> Result<KnowledgeDigest, SourceError> {
         let snapshot = self.library.snapshot();
         let mut digest = KnowledgeDigest { bases: bases(&snapshot), ..KnowledgeDigest::default() };

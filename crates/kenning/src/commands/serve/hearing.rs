@@ -13,7 +13,8 @@ use kenning_knowledge::semantic::Tell;
 use kenning_knowledge::usage::UsageLog;
 use kenning_mcp::Inventory;
 use kenning_mcp::gaps::{Called, Ear};
-use kenning_registry::shelf::{Filter, Shelf, Skill};
+use kenning_registry::Timestamp;
+use kenning_registry::shelf::Skill;
 use kenning_store::Store;
 use kenning_wrap::{Caller, Intent, LogSink, Observed, Recorder};
 use serde_json::Value;
@@ -26,6 +27,10 @@ use crate::failure::Failure;
 const LISTEN_EVERY: Duration = Duration::from_secs(2);
 /// How often is looked for what is too old.
 const FORGET_EVERY: Duration = Duration::from_hours(1);
+/// How far the clocks of those who register may be behind, in milliseconds.
+const OTHER_CLOCKS: i64 = 60_000;
+/// Skills that are looked at after one change, the newest.
+const MAX_SKILLS: usize = 10_000;
 /// How long the last calls may take to be kept.
 const LAST_CALLS: Duration = Duration::from_secs(2);
 
@@ -94,14 +99,23 @@ impl Hearing {
     /// Closes what newly registered skills answer, each time it is called.
     pub(super) fn new_skills(&self, store: &Arc<Store>) -> impl Fn() + Send + Sync + 'static {
         let (gaps, store) = (self.gaps.clone(), store.clone());
-        let seen: Mutex<HashSet<String>> =
-            Mutex::new(skills(&store).iter().map(|skill| skill.id.clone()).collect());
+        let last = Mutex::new((Timestamp::now(), HashSet::new()));
         move || {
             let Some(gaps) = &gaps else { return };
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let fresh: Vec<Fresh> =
-                skills(&store).into_iter().filter(|skill| seen.insert(skill.id.clone())).collect();
-            close(gaps, fresh);
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let (since, seen) = &*last;
+            let began = Timestamp::now();
+            let found = match store.skills_since(Timestamp(since.0 - OTHER_CLOCKS), MAX_SKILLS) {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::warn!(%error, "new skills are looked at later");
+                    return;
+                }
+            };
+            let found: Vec<Fresh> = found.into_iter().map(fresh_skill).collect();
+            let ids = found.iter().map(|skill| skill.id.clone()).collect();
+            close(gaps, found.into_iter().filter(|skill| !seen.contains(&skill.id)).collect());
+            *last = (began, ids);
         }
     }
 
@@ -141,12 +155,7 @@ fn close(gaps: &Gaps, fresh: Vec<Fresh>) {
     }
 }
 
-/// All active skills. A new version of one, or more said about it, is something new.
-fn skills(store: &Store) -> Vec<Fresh> {
-    let found = store.skills(&Filter::default()).unwrap_or_default();
-    found.into_iter().map(fresh_skill).collect()
-}
-
+/// A new version of a skill, or more said about it, is something new.
 fn fresh_skill(skill: Skill) -> Fresh {
     let said = skill.metadata.map(|metadata| Value::Object(metadata).to_string());
     let said = said.unwrap_or_default();

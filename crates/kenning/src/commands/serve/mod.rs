@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use toml::Value;
 
 use self::hearing::Hearing;
-use super::{Context, registry};
+use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
 use crate::settings::Transport;
@@ -77,20 +77,26 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     let gaps = store.clone().map(|store| gaps(store, library.clone()));
     let hearing = Hearing::start(context, store.as_ref(), gaps.clone())?;
     hearing.offers(&inventory);
-    let discovery = context.settings.discovery.clone();
+    let discovery = Arc::new(context.settings.discovery.clone());
+    let catalog = Arc::new(context.catalog()?);
+    // It makes a folder to keep things in, which nobody needs who does not compose.
+    let compose = inventory.has(Toolset::Compose).then(|| {
+        let (registry, gaps) = (registry.clone(), gaps.clone());
+        context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
+    });
     let rooms = Rooms {
         registry: registry.clone(),
-        compose: context.compose(&library, registry.as_ref(), gaps.as_ref()),
+        compose: compose.flatten(),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
         usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
         gaps: gaps.clone(),
         ear: hearing.ear(),
-        ..Rooms::new(library.clone(), discovery, context.catalog()?)
+        ..Rooms::new(library.clone(), discovery.clone(), catalog.clone())
     };
     let pages = kenning_web::Rooms {
         library: library.clone(),
-        discovery: rooms.discovery.clone(),
-        catalog: rooms.catalog.clone(),
+        discovery,
+        catalog,
         registry,
         misses: rooms.misses.clone(),
         usage: rooms.usage.clone(),

@@ -1,0 +1,190 @@
+//! What is answered: retrieve, search, list, dependencies.
+
+use kenning_knowledge::Error;
+use kenning_knowledge::dependencies::{DependenciesRequest, Direction};
+use kenning_knowledge::list::ListRequest;
+use kenning_knowledge::retrieve::{Format, RetrieveRequest};
+use kenning_knowledge::search::SearchRequest;
+
+use crate::{Folder, get, notes, request, search};
+
+#[test]
+fn retrieve_reports_every_unknown_id_with_near_misses() {
+    let folder = Folder::new(&[("guide.md", "# G\nbody\n## Setup\nmore\n")]);
+    let reply = folder
+        .library()
+        .snapshot()
+        .retrieve(&get(&["guide", "guide.setpu", "zzz", "../x.md"]))
+        .unwrap();
+    assert_eq!(reply.nodes.len(), 1);
+    assert_eq!(reply.nodes[0].content, "body");
+    assert_eq!(reply.nodes[0].children_ids, ["guide.setup"]);
+    assert!(reply.nodes[0].children.is_empty());
+    let missing: Vec<_> =
+        reply.not_found.iter().map(|m| (m.id.as_str(), m.hint.as_str())).collect();
+    assert_eq!(missing[0], ("guide.setpu", "did you mean `guide.setup` or `guide`?"));
+    assert_eq!(missing[1].0, "zzz");
+    assert!(reply.not_found[2].message.contains("`..` component"), "{:?}", reply.not_found[2]);
+}
+
+#[test]
+fn retrieve_nests_children_and_counts_every_node_once() {
+    let folder = Folder::new(&[("g.md", "# G\none two\n## A\nthree\n### B\nfour\n")]);
+    let request = RetrieveRequest { include_children: true, ..get(&["g", "g.a"]) };
+    let reply = folder.library().snapshot().retrieve(&request).unwrap();
+    assert_eq!(reply.nodes.len(), 1, "g.a is in the answer already, below g");
+    assert_eq!(reply.nodes[0].children[0].children[0].content, "four");
+    assert_eq!(reply.total_tokens, 4);
+}
+
+#[test]
+fn formats_change_the_content_only() {
+    let folder =
+        Folder::new(&[("g.md", "# G\n- blocked_by: [x]\n<!-- content -->\nSome *bold* text\n")]);
+    let snapshot = folder.library().snapshot();
+    let plain =
+        snapshot.retrieve(&RetrieveRequest { format: Format::Plain, ..get(&["g"]) }).unwrap();
+    assert_eq!(plain.nodes[0].content, "Some bold text");
+    let json = snapshot.retrieve(&RetrieveRequest { format: Format::Json, ..get(&["g"]) }).unwrap();
+    let entry = json.nodes[0].entry.as_ref().unwrap();
+    assert_eq!(entry.blocked_by, ["x"]);
+    assert_eq!(entry.content_hash.len(), 64);
+    assert_eq!(entry.keywords, ["some", "bold", "text"]);
+}
+
+#[test]
+fn answers_are_bounded() {
+    let folder = Folder::new(&[("g.md", "# G\none two three\n")]);
+    let snapshot = folder.library().snapshot();
+    let tight = RetrieveRequest { max_tokens: 2, ..get(&["g"]) };
+    let reply = snapshot.retrieve(&tight).unwrap();
+    assert!(reply.nodes.is_empty());
+    assert_eq!((reply.omitted[0].id.as_str(), reply.omitted[0].token_count), ("g", 3));
+    let many: Vec<&str> = vec!["g"; 21];
+    let error = snapshot.retrieve(&get(&many)).unwrap_err();
+    assert_eq!(error.to_string(), "`number of ids` is 21; it can be 1 to 20");
+    assert_eq!(snapshot.retrieve(&get(&[])).unwrap_err().to_string(), "`ids` is empty");
+}
+
+#[test]
+fn search_ranks_by_words_and_their_stems() {
+    let folder = Folder::new(&[
+        ("a.md", "# Migrations\nHow migrations run.\n"),
+        ("b.md", "# Other\nOne migration is mentioned among many other words here.\n"),
+        ("c.md", "# Nothing\nAbout cats.\n"),
+    ]);
+    let snapshot = folder.library().snapshot();
+    assert_eq!(search(&snapshot, "running a migration?"), ["a", "b"]);
+    assert_eq!(
+        search(&snapshot, "\"(migrating) AND:* ~^"),
+        ["a", "b"],
+        "no syntax to stumble over"
+    );
+    let none = snapshot.search(&request("xylophone")).unwrap();
+    assert_eq!(none.message.unwrap(), "no node has any of the words: xylophone");
+    assert!(
+        snapshot
+            .search(&request("the of"))
+            .unwrap()
+            .message
+            .unwrap()
+            .contains("no word to look for")
+    );
+    assert!(matches!(snapshot.search(&request("  ")), Err(Error::Empty { .. })));
+}
+
+#[test]
+fn search_keeps_to_its_scope() {
+    let folder = Folder::new(&[("a.md", "# A\nx cat\n## In\ncat\n"), ("b.md", "# B\ncat\n")]);
+    let snapshot = folder.library().snapshot();
+    let scoped = |scope: &str| {
+        let request = SearchRequest { scope: vec![scope.into()], ..request("cat") };
+        snapshot
+            .search(&request)
+            .map(|found| found.results.into_iter().map(|r| r.id).collect::<Vec<_>>())
+    };
+    assert_eq!(scoped("b").unwrap(), ["b"]);
+    assert_eq!(scoped("a.in").unwrap(), ["a.in"]);
+    assert_eq!(scoped("kb").unwrap().len(), 3);
+    assert!(matches!(scoped("nope"), Err(Error::UnknownNode { .. })));
+}
+
+#[test]
+fn the_list_filters_and_counts() {
+    let folder = Folder::new(&[
+        ("a.md", "# A\n- type: guideline\n<!-- content -->\nFirst *paragraph*.\n\nSecond.\n## B\n"),
+        ("c.md", "# C\n- type: plan\n- status: draft\n<!-- content -->\n"),
+    ]);
+    let snapshot = folder.library().snapshot();
+    let all = snapshot.list(&ListRequest::default()).unwrap();
+    assert_eq!(all.total_available, 2);
+    assert_eq!(all.knowledge_bases[0].node_count, 2);
+    assert_eq!(all.knowledge_bases[0].description, "First paragraph.");
+    let drafts = ListRequest { filter_status: Some("draft".into()), ..ListRequest::default() };
+    assert_eq!(snapshot.list(&drafts).unwrap().knowledge_bases[0].id, "c");
+    let logs = ListRequest { filter_type: Some("log".into()), ..ListRequest::default() };
+    assert_eq!(
+        snapshot.list(&logs).unwrap().message.unwrap(),
+        "no file fits these filters; there is guideline, plan"
+    );
+    let page = ListRequest { max_results: 1, offset: 1, ..ListRequest::default() };
+    assert_eq!(snapshot.list(&page).unwrap().knowledge_bases[0].id, "c");
+}
+
+fn node(id: &str, blocked_by: &str) -> String {
+    format!("# {id}\n- id: {id}\n- blocked_by: [{blocked_by}]\n<!-- content -->\n")
+}
+
+#[test]
+fn dependencies_are_followed_both_ways_to_a_depth() {
+    let folder = Folder::new(&[
+        ("a.md", &node("a", "")),
+        ("b.md", &node("b", "a")),
+        ("c.md", &node("c", "b, missing")),
+        ("d.md", &node("d", "c")),
+    ]);
+    let snapshot = folder.library().snapshot();
+    let deps = |id: &str, direction, depth| {
+        let found = snapshot
+            .dependencies(&DependenciesRequest { node_id: id.into(), direction, depth })
+            .unwrap();
+        let ids = |list: Option<Vec<_>>| {
+            list.map(|l: Vec<kenning_knowledge::dependencies::Dependency>| {
+                l.into_iter().map(|d| (d.id, d.depth)).collect::<Vec<_>>()
+            })
+        };
+        (ids(found.upstream), ids(found.downstream), found.unresolved.len())
+    };
+    let at = |id: &str, depth| (id.to_owned(), depth);
+    assert_eq!(deps("c", Direction::Both, 1), (Some(vec![at("b", 1)]), Some(vec![at("d", 1)]), 1));
+    assert_eq!(
+        deps("d", Direction::Upstream, 9),
+        (Some(vec![at("c", 1), at("b", 2), at("a", 3)]), None, 1)
+    );
+    assert_eq!(deps("a", Direction::Downstream, 2), (None, Some(vec![at("b", 1), at("c", 2)]), 0));
+    assert_eq!(notes(&snapshot), ["c.md:1: blocked_by `missing` names no node"]);
+}
+
+#[test]
+fn circles_are_reported_and_end() {
+    let folder = Folder::new(&[
+        ("a.md", &node("a", "c")),
+        ("b.md", &node("b", "a")),
+        ("c.md", &node("c", "b")),
+        ("s.md", &node("s", "s")),
+    ]);
+    let snapshot = folder.library().snapshot();
+    let deps = |id: &str| {
+        snapshot
+            .dependencies(&DependenciesRequest {
+                node_id: id.into(),
+                direction: Direction::Upstream,
+                depth: 20,
+            })
+            .unwrap()
+    };
+    assert_eq!(deps("a").upstream.unwrap().len(), 2);
+    assert_eq!(deps("a").cycles, [["a", "c", "b", "a"]]);
+    assert_eq!(deps("s").cycles, [["s", "s"]]);
+    assert_eq!(notes(&snapshot).len(), 2);
+}
