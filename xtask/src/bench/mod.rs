@@ -121,8 +121,12 @@ fn store() -> Result<String> {
 fn description() -> Result<String> {
     Ok(format!(
         "What the server says of itself ([the benchmark](../crates/mcp/benches/capabilities.rs)), \
-         one read of each:\n\n{}",
-        table_of(&bench("kenning-mcp", "capabilities")?),
+         10,000 reads of each:\n\n```text\n{}\n```\n\n\
+         A thousand contents of twenty lines generated, and generated and assembled into one file \
+         ([the benchmark](../crates/compose/benches/generate.rs)); every version and the file are on \
+         the disk when it ends:\n\n{}",
+        bench("kenning-mcp", "capabilities")?.trim_end(),
+        table_of(&bench("kenning-compose", "generate")?),
     ))
 }
 
