@@ -3,6 +3,7 @@
 mod corpus;
 mod ours;
 mod peer;
+mod protocol;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,12 +40,13 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 5] = [
+const SECTIONS: [(&str, Measure); 6] = [
     ("stack", stack),
     ("scale", scale),
     ("steps", steps),
     ("store", store),
     ("description", description),
+    ("protocol", protocol::measure),
 ];
 
 /// Measures these sections, or all, and writes them into the page.
