@@ -92,7 +92,7 @@ pub(crate) fn mcpeye() -> Result<PathBuf> {
 
 /// A Python with the SDK that most Python servers are made with.
 pub(crate) fn fastmcp() -> Result<PathBuf> {
-    Ok(programs("fastmcp", &["fastmcp==4.1.4"])?.join("python"))
+    Ok(programs("fastmcp", &["fastmcp==4.1.0"])?.join("python"))
 }
 
 /// Calls as fast as it is answered.
