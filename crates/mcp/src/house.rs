@@ -44,7 +44,11 @@ impl House {
 
     /// The same house without tools that write.
     pub(crate) fn reading(&self) -> Self {
-        let inventory = self.inventory.clone().only_reading();
+        self.offering(self.inventory.clone().only_reading())
+    }
+
+    /// The same house with something else on offer.
+    pub(crate) fn offering(&self, inventory: Inventory) -> Self {
         let meter = Meter::new(&inventory.tools);
         Self { inventory, rooms: self.rooms.clone(), gate: self.gate.clone(), meter }
     }

@@ -15,6 +15,7 @@ use rmcp::model::{
     SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::gaps::Called;
 use crate::house::House;
@@ -49,6 +50,8 @@ pub struct Server {
     changes: ChangeFeed,
     transport: Transport,
     subscriptions: Subscriptions,
+    /// Cancelled when the client is gone.
+    gone: CancellationToken,
 }
 
 impl Server {
@@ -58,12 +61,25 @@ impl Server {
             changes: ChangeFeed::default(),
             transport,
             subscriptions: Subscriptions::default(),
+            gone: CancellationToken::new(),
         }
     }
 
     /// The same server for another client.
     pub(crate) fn for_client(&self) -> Self {
-        Self { subscriptions: Subscriptions::default(), ..self.clone() }
+        let (subscriptions, gone) = (Subscriptions::default(), CancellationToken::new());
+        Self { subscriptions, gone, ..self.clone() }
+    }
+
+    /// The same rooms for clients that are offered something else, over another transport.
+    #[must_use]
+    pub fn offering(&self, inventory: Inventory, transport: Transport) -> Self {
+        Self { house: Arc::new(self.house.offering(inventory)), transport, ..self.for_client() }
+    }
+
+    /// Ends what is done for this client alone, as soon as it is dropped.
+    pub(crate) fn until_gone(&self) -> DropGuard {
+        self.gone.clone().drop_guard()
     }
 
     /// The same server for clients that may change nothing.
@@ -179,7 +195,10 @@ impl ServerHandler for Server {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.transport == Transport::Stdio {
             let (changes, subscriptions) = (self.changes(), self.subscriptions.clone());
-            tokio::spawn(async move { changes.tell(context.peer, subscriptions).await });
+            let gone = self.gone.clone();
+            tokio::spawn(async move {
+                gone.run_until_cancelled(changes.tell(context.peer, subscriptions)).await
+            });
         }
     }
 

@@ -135,6 +135,7 @@ pub struct Server {
     pub log_level: LogLevel,
     pub toolsets: Vec<String>,
     pub read_only: bool,
+    pub attach: bool,
     pub require_token: bool,
 }
 

@@ -20,7 +20,8 @@ pub(crate) fn kenning(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
     command.arg("--root").arg(root).args(["--log-level", "error", "serve"]).args(words);
     command.env("HOME", home()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    command.current_dir(root);
+    // Tests that share a home do not share a server, unless that is what they are about.
+    command.env("KENNING_SERVER_ATTACH", "false").current_dir(root);
     command
 }
 

@@ -6,6 +6,8 @@ mod api;
 mod capabilities;
 mod client;
 mod compose;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod discovery;
 mod doors;
 mod gaps;

@@ -72,8 +72,16 @@ impl Hearing {
 
     /// Takes down what the server offers, so that what nobody calls can be told.
     pub(super) fn offers(&self, inventory: &Inventory) {
-        if let Some(recorder) = &self.recorder {
-            recorder.tools(inventory.tools.iter().map(|tool| tool.name));
+        self.offering()(inventory);
+    }
+
+    /// The same for what it offers to some clients only.
+    pub(super) fn offering(&self) -> impl Fn(&Inventory) + Send + Sync + 'static {
+        let recorder = self.recorder.clone();
+        move |inventory| {
+            if let Some(recorder) = &recorder {
+                recorder.tools(inventory.tools.iter().map(|tool| tool.name));
+            }
         }
     }
 
