@@ -42,6 +42,7 @@ use kenning_gaps::{Identity, Redactor};
 
 use crate::capture::Capture;
 use crate::front::Front;
+pub use crate::capture::Tally;
 pub use crate::recorder::{Caller, Intent, Observed, Recorder};
 pub use crate::sink::{Ingest, LogSink, Nowhere, Sink, SinkError};
 

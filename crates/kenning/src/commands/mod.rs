@@ -25,7 +25,6 @@ mod store;
 mod token;
 mod wrap;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,12 +33,12 @@ use kenning_knowledge::library::LibraryError;
 use kenning_knowledge::semantic::{IndexError, Indexer, NoCache, Pass, VectorCache};
 use kenning_store::Store;
 use toml::Value;
-use tracing_subscriber::prelude::*;
 
 use crate::cli::{Cli, Command, Global};
 use crate::failure::{Exit, Failure};
-use crate::printer::{Form, Printer};
-use crate::settings::{Layers, LogLevel, Settings, Sources};
+use crate::printer::{Form, Notes, Printer};
+use crate::settings::{Layers, LogFormat, Settings, Sources};
+use crate::telemetry::{Telemetry, Tracing};
 
 pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
@@ -53,44 +52,55 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         sources.flags.extend(serve::flags(serve)?);
     }
     let form = if cli.global.json { Form::Json } else { Form::Text };
-    let printer = Printer { form, quiet: cli.global.quiet };
+    let mut printer = Printer { form, quiet: cli.global.quiet, notes: Notes::Printed };
     if let Command::Doctor = cli.command {
         return doctor::run(sources, printer);
     }
     let (settings, layers) = Settings::load(sources)?;
-    let context = Context { settings, layers, printer };
-    log_to_stderr(context.settings.server.log_level);
+    let serves = matches!(cli.command, Command::Serve(_));
+    let tracing = if serves { Tracing::AsVariablesSay } else { Tracing::Off };
+    let telemetry = Telemetry::start(&settings.server, tracing);
+    if settings.server.log_format == LogFormat::Json {
+        printer.notes = Notes::Logged;
+    }
+    let done = run_command(&Context { settings, layers, printer }, cli);
+    let done = done.or_else(|failure| printer.log(failure));
+    telemetry.finish();
+    done
+}
+
+fn run_command(context: &Context, cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
-        Command::Init => init::run(&context),
-        Command::Install(install) => install::run(&context, &cli.global, &install),
-        Command::Uninstall(uninstall) => install::uninstall(&context, &uninstall),
-        Command::Serve(serve) => serve::run(&context, &serve),
-        Command::Index(index) => index::run(&context, &index),
-        Command::Discover(discover) => discover::run(&context, discover),
-        Command::Search(search) => search::run(&context, search),
-        Command::Status => status::run(&context),
-        Command::Lookup(lookup) => catalog::lookup(&context, lookup),
-        Command::Compare(compare) => catalog::compare(&context, compare),
-        Command::Capabilities(list) => catalog::list(&context, list),
-        Command::Sources(sources) => catalog::sources(&context, sources),
-        Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
-        Command::Agents(agents) => registry::agents(&context, agents),
-        Command::Skills(skills) => registry::skills(&context, skills),
-        Command::Wrap(words) => wrap::run(&context, words),
+        Command::Init => init::run(context),
+        Command::Install(install) => install::run(context, &cli.global, &install),
+        Command::Uninstall(uninstall) => install::uninstall(context, &uninstall),
+        Command::Serve(serve) => serve::run(context, &serve),
+        Command::Index(index) => index::run(context, &index),
+        Command::Discover(discover) => discover::run(context, discover),
+        Command::Search(search) => search::run(context, search),
+        Command::Status => status::run(context),
+        Command::Lookup(lookup) => catalog::lookup(context, lookup),
+        Command::Compare(compare) => catalog::compare(context, compare),
+        Command::Capabilities(list) => catalog::list(context, list),
+        Command::Sources(sources) => catalog::sources(context, sources),
+        Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(context, &check),
+        Command::Agents(agents) => registry::agents(context, agents),
+        Command::Skills(skills) => registry::skills(context, skills),
+        Command::Wrap(words) => wrap::run(context, words),
         Command::WrapGuard => wrap::keep_guard(),
-        Command::Gaps(words) => gaps::gaps(&context, words),
-        Command::Proposals(words) => gaps::proposals(&context, words),
-        Command::Usage(words) => gaps::usage(&context, words),
-        Command::Compose(words) => compose::run(&context, words),
-        Command::Token(token) => token::run(&context, token),
-        Command::Store(store) => store::run(&context, &store),
-        Command::Cache(cache) => cache::run(&context, &cache),
-        Command::Hook(hook) => hook::run(&context, &hook),
-        Command::Eval(eval) => eval::run(&context, &eval),
-        Command::Get(get) => get::run(&context, get),
-        Command::Bases(bases) => bases::run(&context, bases),
-        Command::Deps(deps) => deps::run(&context, deps),
-        Command::Config(config) => config::run(&context, &config),
+        Command::Gaps(words) => gaps::gaps(context, words),
+        Command::Proposals(words) => gaps::proposals(context, words),
+        Command::Usage(words) => gaps::usage(context, words),
+        Command::Compose(words) => compose::run(context, words),
+        Command::Token(token) => token::run(context, token),
+        Command::Store(store) => store::run(context, &store),
+        Command::Cache(cache) => cache::run(context, &cache),
+        Command::Hook(hook) => hook::run(context, &hook),
+        Command::Eval(eval) => eval::run(context, &eval),
+        Command::Get(get) => get::run(context, get),
+        Command::Bases(bases) => bases::run(context, bases),
+        Command::Deps(deps) => deps::run(context, deps),
+        Command::Config(config) => config::run(context, &config),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Doctor => doctor::run(self::sources(&cli.global)?, context.printer),
     }
@@ -242,28 +252,7 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("kenning").join("kenning.toml"))
 }
 
-fn log_to_stderr(level: LogLevel) {
-    let level = match level {
-        LogLevel::Error => tracing::Level::ERROR,
-        LogLevel::Warn => tracing::Level::WARN,
-        LogLevel::Info => tracing::Level::INFO,
-        LogLevel::Debug => tracing::Level::DEBUG,
-        LogLevel::Trace => tracing::Level::TRACE,
-    };
-    // Libraries speak only when somebody is looking for a fault.
-    let others = if level >= tracing::Level::DEBUG { level } else { tracing::Level::ERROR };
-    let filter = tracing_subscriber::filter::Targets::new()
-        .with_default(others)
-        .with_target("kenning", level);
-    let stderr = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false);
-    // A second call, as in tests, keeps the first subscriber.
-    let _ = tracing_subscriber::registry().with(stderr.with_filter(filter)).try_init();
-}
-
 /// TLS for outgoing requests. A second call keeps the first choice.
-fn use_ring() {
+pub(crate) fn use_ring() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -2,6 +2,8 @@
 
 mod hearing;
 mod http;
+mod signals;
+mod vitals;
 
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use toml::Value;
 
 use self::hearing::Hearing;
+use self::signals::stop_on_signal;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -215,21 +218,4 @@ fn summary(context: &Context, library: &Library, server: &Server) -> String {
         inventory.tools.len(),
         inventory.token_cost(),
     )
-}
-
-async fn stop_on_signal(stop: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            stop.cancel();
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-    stop.cancel();
 }
