@@ -80,6 +80,12 @@ pub(crate) fn mcpeye() -> Result<PathBuf> {
     Ok(programs("mcpeye", &["mcp==1.30.0", "mcpeye==0.1.5"])?.join("python"))
 }
 
+/// A Python with an MCP client, and with Prometheus's own parser.
+pub(crate) fn replicas() -> Result<PathBuf> {
+    let packages = ["mcp==1.30.0", "prometheus-client==0.26.0"];
+    Ok(programs("replicas", &packages)?.join("python"))
+}
+
 /// The programs of a Python environment with these packages.
 fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target/outside").join(name);
@@ -104,6 +110,15 @@ pub(crate) fn chromium() -> Result<&'static str> {
         install_package("chromium", &[CHROMIUM])?;
     }
     Ok(CHROMIUM)
+}
+
+/// A balancer to put servers behind.
+pub(crate) fn haproxy() -> Result<&'static str> {
+    const HAPROXY: &str = "haproxy";
+    if Command::new(HAPROXY).arg("-v").output().is_err() {
+        install_package("HAProxy", &[HAPROXY])?;
+    }
+    Ok(HAPROXY)
 }
 
 fn install_npm() -> Result<()> {

@@ -112,9 +112,8 @@ impl Store {
 
     /// Whether the database answers; it may take no longer than this.
     pub fn answers(&self, patience: Duration) -> bool {
-        let asked = async {
-            on!(&self.pool, |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop))
-        };
+        let asked =
+            async { on!(&self.pool, |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)) };
         let answered = async { tokio::time::timeout(patience, asked).await };
         self.runtime().block_on(answered).is_ok_and(|answer| answer.is_ok())
     }

@@ -12,3 +12,6 @@ mod gaps;
 mod pages;
 mod protocol;
 mod replicas;
+mod running;
+mod stopping;
+mod tracing;

@@ -27,11 +27,7 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    pub(super) fn new(
-        library: Arc<Library>,
-        vitals: Arc<dyn Vitals>,
-        stopping: Stopping,
-    ) -> Self {
+    pub(super) fn new(library: Arc<Library>, vitals: Arc<dyn Vitals>, stopping: Stopping) -> Self {
         Self { library, vitals, stopping, store: Mutex::default() }
     }
 

@@ -1,4 +1,4 @@
-//! Figures for Prometheus, as text of the `OpenMetrics` format.
+//! Figures for Prometheus, as text.
 //!
 //! Labels have few values: tools of the inventory, routes as they are registered, methods, status
 //! codes. Nothing that a client wrote becomes one.
@@ -7,12 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::Extension;
 use kenning_knowledge::Library;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
@@ -24,7 +24,6 @@ use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::health::Pulse;
@@ -34,7 +33,9 @@ use crate::problem::Problem;
 use crate::site::not_allowed;
 use crate::token::Scope;
 
-const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The older format. It has less to say of what a line means; the lines are the same.
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 const EDGES: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -100,8 +101,6 @@ impl Metrics {
     /// All there is to say right now.
     fn registry(&self, figures: Figures) -> Registry {
         let mut registry = Registry::with_prefix("kenning");
-        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.register("build", "The version that runs", build);
         registry.register(
             "http_requests",
             "Requests over HTTP that were answered",
@@ -152,6 +151,10 @@ struct Figures {
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
+        let (name, help) = ("build_info", "The version that runs");
+        let mut build = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        ConstGauge::new(1_i64).encode(build.encode_family(&version)?)?;
         let mut gauge = |name: &str, help: &str, value: usize| {
             let value = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
             value.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
@@ -223,10 +226,13 @@ pub(super) fn routes(metrics: Arc<Metrics>) -> Router {
 async fn scrape(
     Extension(grant): Extension<Grant>,
     State(metrics): State<Arc<Metrics>>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if !grant.scope.allows(Scope::Read) {
         return Err(not_allowed(grant.scope));
     }
+    let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    let modern = accepted.is_some_and(|accept| accept.contains("application/openmetrics-text"));
     let ready = metrics.pulse.waiting_for().await.is_empty();
     let store_up = metrics.pulse.store_answers().await;
     let written = tokio::task::spawn_blocking(move || {
@@ -236,7 +242,7 @@ async fn scrape(
     });
     match written.await {
         Ok(Ok(text)) => {
-            let kind = HeaderValue::from_static(KIND);
+            let kind = HeaderValue::from_static(if modern { OPEN_METRICS } else { PLAIN });
             Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
         }
         _ => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the figures cannot be written")),

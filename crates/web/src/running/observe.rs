@@ -48,7 +48,7 @@ pub(super) async fn observe(
     let mut response = next.run(request).instrument(span.clone()).await;
     drop(under_way);
     let status = response.status();
-    span.record("http.response.status_code", status.as_u16());
+    span.record("http.response.status_code", i64::from(status.as_u16()));
     if status.is_server_error() {
         span.record("otel.status_code", "ERROR");
     }
