@@ -2,13 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::process::Command;
 
 use reqwest::StatusCode;
 use rmcp::model::SubscriptionFilter;
 use rmcp::transport::StreamableHttpClientTransport;
-use serde_json::json;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use crate::client::{HttpServer, handbook, kenning, modern};
+use crate::client::{HttpServer, call, handbook, kenning, modern};
 use crate::running::readiness_becomes;
 
 /// So long that a test that waits for it never ends.
@@ -121,4 +123,22 @@ async fn while_it_drains_it_answers_but_sends_others_elsewhere_and_a_second_sign
     server.terminate();
     let (status, log) = server.ended();
     assert_eq!(status.code(), Some(130), "{log}");
+}
+
+#[tokio::test]
+async fn what_was_heard_last_is_kept() {
+    let home = TempDir::new().unwrap();
+    let server = HttpServer::with_home(&handbook(), home.path());
+    let client = server.client().await;
+    call(&client, "search_knowledge", json!({"query": "sessions"})).await;
+    client.cancel().await.unwrap();
+    server.terminate();
+    let (status, log) = server.ended();
+    assert!(status.success(), "{log}");
+    let mut report = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    report.args(["--json", "gaps", "report", "--since", "1d"]).current_dir(home.path());
+    report.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    let report = report.output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["calls"], 1, "{report}");
 }

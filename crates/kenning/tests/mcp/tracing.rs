@@ -12,11 +12,13 @@ use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+use rmcp::ServiceExt;
+use rmcp::transport::TokioChildProcess;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::client::{HttpServer, handbook, kenning};
+use crate::client::{HttpServer, call, handbook, kenning};
 
 /// One export: its headers and its bytes.
 type Export = (HeaderMap, Bytes);
@@ -99,7 +101,8 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 #[tokio::test]
@@ -142,6 +145,18 @@ async fn a_collector_gets_a_span_of_every_call_in_the_trace_of_its_caller() {
     collector.span("GET other").await;
     let told = collector.bytes.windows(9).any(|bytes| bytes == b"zebracorn");
     assert!(!told, "what clients say is nobody else's business");
+}
+
+#[tokio::test]
+async fn calls_on_stdio_are_traced_as_well() {
+    let mut collector = Collector::start().await;
+    let mut command = tokio::process::Command::from(kenning(&handbook(), &[]));
+    command.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("{}/v1/traces", collector.endpoint));
+    let client = ().serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
+    call(&client, "list_knowledge_bases", json!({})).await;
+    client.cancel().await.unwrap();
+    let span = collector.span("tools/call list_knowledge_bases").await;
+    assert!(span.parent_span_id.is_empty());
 }
 
 #[tokio::test]
