@@ -17,6 +17,8 @@ mod index;
 mod init;
 mod install;
 mod links;
+mod man;
+mod model;
 mod registry;
 mod search;
 mod serve;
@@ -44,6 +46,9 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
         return Ok(completions::run(shell));
     }
+    if let Command::Man { folder } = &cli.command {
+        return man::run(folder.as_deref());
+    }
     if let Command::WrapGuard = cli.command {
         return wrap::keep_guard();
     }
@@ -63,45 +68,52 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if settings.server.log_format == LogFormat::Json {
         printer.notes = Notes::Logged;
     }
-    let done = run_command(&Context { settings, layers, printer }, cli);
+    let done = run_command(cli, settings, layers, printer);
     let done = done.or_else(|failure| printer.log(failure));
     telemetry.finish();
     done
 }
 
-fn run_command(context: &Context, cli: Cli) -> Result<Exit, Failure> {
+fn run_command(
+    cli: Cli,
+    settings: Settings,
+    layers: Layers,
+    printer: Printer,
+) -> Result<Exit, Failure> {
+    let context = Context { settings, layers, printer };
     match cli.command {
-        Command::Init => init::run(context),
-        Command::Install(install) => install::run(context, &cli.global, &install),
-        Command::Uninstall(uninstall) => install::uninstall(context, &uninstall),
-        Command::Serve(serve) => serve::run(context, &serve),
-        Command::Index(index) => index::run(context, &index),
-        Command::Discover(discover) => discover::run(context, discover),
-        Command::Search(search) => search::run(context, search),
-        Command::Status => status::run(context),
-        Command::Lookup(lookup) => catalog::lookup(context, lookup),
-        Command::Compare(compare) => catalog::compare(context, compare),
-        Command::Capabilities(list) => catalog::list(context, list),
-        Command::Sources(sources) => catalog::sources(context, sources),
-        Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(context, &check),
-        Command::Agents(agents) => registry::agents(context, agents),
-        Command::Skills(skills) => registry::skills(context, skills),
-        Command::Wrap(words) => wrap::run(context, words),
+        Command::Init(words) => init::run(&context, &words),
+        Command::Install(install) => install::run(&context, &cli.global, &install),
+        Command::Uninstall(uninstall) => install::uninstall(&context, &uninstall),
+        Command::Serve(serve) => serve::run(&context, &serve),
+        Command::Index(index) => index::run(&context, &index),
+        Command::Discover(discover) => discover::run(&context, discover),
+        Command::Search(search) => search::run(&context, search),
+        Command::Status => status::run(&context),
+        Command::Lookup(lookup) => catalog::lookup(&context, lookup),
+        Command::Compare(compare) => catalog::compare(&context, compare),
+        Command::Capabilities(list) => catalog::list(&context, list),
+        Command::Sources(sources) => catalog::sources(&context, sources),
+        Command::Catalog(crate::cli::Catalog::Check(check)) => catalog::check(&context, &check),
+        Command::Agents(agents) => registry::agents(&context, agents),
+        Command::Skills(skills) => registry::skills(&context, skills),
+        Command::Wrap(words) => wrap::run(&context, words),
         Command::WrapGuard => wrap::keep_guard(),
-        Command::Gaps(words) => gaps::gaps(context, words),
-        Command::Proposals(words) => gaps::proposals(context, words),
-        Command::Usage(words) => gaps::usage(context, words),
-        Command::Compose(words) => compose::run(context, words),
-        Command::Token(token) => token::run(context, token),
-        Command::Store(store) => store::run(context, &store),
-        Command::Cache(cache) => cache::run(context, &cache),
-        Command::Hook(hook) => hook::run(context, &hook),
-        Command::Eval(eval) => eval::run(context, &eval),
-        Command::Get(get) => get::run(context, get),
-        Command::Bases(bases) => bases::run(context, bases),
-        Command::Deps(deps) => deps::run(context, deps),
-        Command::Config(config) => config::run(context, &config),
+        Command::Gaps(words) => gaps::gaps(&context, words),
+        Command::Proposals(words) => gaps::proposals(&context, words),
+        Command::Usage(words) => gaps::usage(&context, words),
+        Command::Compose(words) => compose::run(&context, words),
+        Command::Token(token) => token::run(&context, token),
+        Command::Store(store) => store::run(&context, &store),
+        Command::Cache(cache) => cache::run(&context, &cache),
+        Command::Hook(hook) => hook::run(&context, &hook),
+        Command::Eval(eval) => eval::run(&context, &eval),
+        Command::Get(get) => get::run(&context, get),
+        Command::Bases(bases) => bases::run(&context, bases),
+        Command::Deps(deps) => deps::run(&context, deps),
+        Command::Config(config) => config::run(&context, &config),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { folder } => man::run(folder.as_deref()),
         Command::Doctor => doctor::run(self::sources(&cli.global)?, context.printer),
     }
 }
