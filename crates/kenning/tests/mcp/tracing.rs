@@ -195,6 +195,22 @@ async fn a_collector_that_is_not_there_costs_one_warning() {
 }
 
 #[tokio::test]
+async fn a_collector_that_never_answers_keeps_nobody_waiting() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut command = traced(&format!("http://{}", silent.local_addr().unwrap()));
+    command.env("OTEL_EXPORTER_OTLP_TIMEOUT", "86400000");
+    let server = HttpServer::run(command);
+    for _ in 0..3 {
+        assert!(ask(&server, "list_knowledge_bases", json!({}), "").await.contains("result"));
+    }
+    let (_export, _) = silent.accept().await.unwrap();
+    assert!(ask(&server, "list_knowledge_bases", json!({}), "").await.contains("result"));
+    server.terminate();
+    let (status, log) = tokio::task::spawn_blocking(|| server.ended()).await.unwrap();
+    assert!(status.success(), "{log}");
+}
+
+#[tokio::test]
 async fn a_protocol_that_is_not_spoken_is_said_and_harms_nobody() {
     let mut command = traced("http://127.0.0.1:4317");
     command.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").args(["--log-level", "warn"]);
