@@ -87,10 +87,14 @@ fn the_health_check_tells_a_good_answer_from_a_bad_one() {
         let server = std::thread::spawn(move || {
             use std::io::{Read, Write};
             let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = [0; 64];
-            let length = stream.read(&mut asked).unwrap();
+            // A shell may send it in pieces.
+            let (mut asked, mut byte) = (Vec::new(), [0]);
+            while !asked.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte).unwrap();
+                asked.push(byte[0]);
+            }
             write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
-            String::from_utf8_lossy(&asked[..length]).into_owned()
+            String::from_utf8(asked).unwrap()
         });
         let mut check = Command::new(&words[0]);
         check.args(&words[1..]).env("KENNING_SERVER_PORT", port.to_string());
