@@ -16,14 +16,17 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
 
-use crate::gaps::Called;
+use crate::gaps::{Called, Tally};
 use crate::house::House;
 use crate::inventory::Inventory;
+use crate::meter::ToolFigures;
 use crate::prompt::Prompt;
 use crate::resource::ResourceFamily;
 use crate::rooms::Rooms;
 use crate::session::{ChangeFeed, Subscriptions};
+use crate::span;
 use crate::tool::{Invocation, Outcome, Tool, ToolError, UNAVAILABLE};
 
 pub(crate) const NAME: &str = "kenning";
@@ -98,6 +101,16 @@ impl Server {
         self.changes.clone()
     }
 
+    /// How its tools fared so far.
+    pub fn figures(&self) -> Vec<ToolFigures> {
+        self.house.meter.figures()
+    }
+
+    /// What became of the calls that were heard; `None` if nobody listens.
+    pub fn heard(&self) -> Option<Tally> {
+        self.house.rooms.ear.as_ref().map(|ear| ear.tally())
+    }
+
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&House) -> T + Send + 'static,
@@ -129,20 +142,21 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Outcome {
         self.report_progress(&context).await;
+        let span = span::of_call(tool.name, &context);
         let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
         let began = Instant::now();
-        match self.house.gate.run((tool.run)(call)).await {
-            Ok(outcome) => {
-                if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
-                    self.house.meter.record(tool.name, began.elapsed());
-                }
-                outcome
-            }
-            Err(refused) => {
-                let (error, message) = (UNAVAILABLE.code, refused.to_string());
-                Ok(ToolError { error, message, ..ToolError::default() }.into_result())
-            }
+        let done = self.house.gate.run((tool.run)(call)).instrument(span.clone()).await;
+        let outcome = done.unwrap_or_else(|refused| {
+            let (error, message) = (UNAVAILABLE.code, refused.to_string());
+            Ok(ToolError { error, message, ..ToolError::default() }.into_result())
+        });
+        if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
+            self.house.meter.record(tool.name, began.elapsed());
+        } else {
+            self.house.meter.record_error(tool.name);
+            span::failed(&span);
         }
+        outcome
     }
 
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {

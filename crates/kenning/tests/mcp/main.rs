@@ -14,3 +14,6 @@ mod gaps;
 mod pages;
 mod protocol;
 mod replicas;
+mod running;
+mod stopping;
+mod tracing;

@@ -12,7 +12,7 @@ use kenning_gaps::{Gaps, Identity, OWN_PROJECT, Redactor};
 use kenning_knowledge::semantic::Tell;
 use kenning_knowledge::usage::UsageLog;
 use kenning_mcp::Inventory;
-use kenning_mcp::gaps::{Called, Ear};
+use kenning_mcp::gaps::{Called, Ear, Tally};
 use kenning_registry::Timestamp;
 use kenning_registry::shelf::Skill;
 use kenning_store::Store;
@@ -191,5 +191,10 @@ impl Ear for OwnEar {
             duration: call.duration,
             caller: Caller { client: call.client, ..Caller::default() },
         });
+    }
+
+    fn tally(&self) -> Tally {
+        let kenning_wrap::Tally { heard, dropped } = self.0.tally();
+        Tally { heard, dropped }
     }
 }

@@ -5,6 +5,8 @@ mod choice;
 pub(super) mod daemon;
 mod hearing;
 mod http;
+mod signals;
+mod vitals;
 
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use toml::Value;
 
 use self::choice::Choice;
 use self::hearing::Hearing;
+use self::signals::stop_on_signal;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -248,21 +251,4 @@ fn summary(context: &Context, library: &Library, server: &Server) -> String {
         inventory.tools.len(),
         inventory.token_cost(),
     )
-}
-
-async fn stop_on_signal(stop: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            stop.cancel();
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-    stop.cancel();
 }
