@@ -19,9 +19,10 @@ pub(super) enum Tab {
     Gaps,
     Usage,
     Map,
+    Compose,
 }
 
-const TABS: [(Tab, &str, &str); 7] = [
+const TABS: [(Tab, &str, &str); 8] = [
     (Tab::Overview, "/", "Overview"),
     (Tab::Search, "/search", "Search"),
     (Tab::Agents, "/catalog", "Agents"),
@@ -29,6 +30,7 @@ const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Gaps, "/gaps", "Gaps"),
     (Tab::Usage, "/usage", "Usage"),
     (Tab::Map, "/map", "Map"),
+    (Tab::Compose, "/compose", "Compose"),
 ];
 
 /// A view with everything around it.
@@ -113,6 +115,10 @@ fn done(code: &str) -> Option<&'static str> {
         "merged" => "The gaps are one now.",
         "reopened" => "The gap is open again.",
         "accepted" => "The file is written, and will be found in a moment.",
+        "written" => "The files are written.",
+        "unchanged" => "Nothing to write: the files are like this already.",
+        "generated" => "The text is generated and kept as a version.",
+        "unchanged-text" => "Nothing has changed since the newest version; it stays.",
         "rejected" => "The proposal is turned down.",
         _ => return None,
     })
@@ -181,9 +187,11 @@ pub(super) fn node(id: &str, title: &str) -> Markup {
 /// A word that stands for a state or a kind, coloured by what it says.
 pub(super) fn badge(word: &str) -> Markup {
     let tone = match word {
-        "active" | "yes" | "accepted" | "closed" | "success" | "fresh" | "stable" => "good",
-        "deprecated" | "no" | "rejected" | "failed" | "stale" | "inactive" => "bad",
-        "open" | "reopened" | "pending" | "partial" | "aging" | "explicit" | "beta" => "warm",
+        "active" | "yes" | "accepted" | "closed" | "success" | "fresh" | "stable" | "ready"
+        | "valid" => "good",
+        "deprecated" | "no" | "rejected" | "failed" | "stale" | "inactive" | "error" | "not valid" => "bad",
+        "open" | "reopened" | "pending" | "partial" | "aging" | "explicit" | "beta"
+        | "absent" | "warning" => "warm",
         _ => "calm",
     };
     html! { span class={ "badge " (tone) } { (text(word)) } }
