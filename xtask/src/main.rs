@@ -20,6 +20,7 @@ cargo xtask test     everything: format, lints, tests, documents, the MCP confor
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
+cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
 cargo xtask docs     write the generated documents anew
@@ -32,6 +33,7 @@ fn main() -> Result<()> {
         ["test"] => test(),
         ["clients"] => clients(),
         ["browser"] => browser(),
+        ["pictures"] => pictures(),
         ["rest"] => rest(),
         ["conformance"] => conformance(),
         ["docs"] => docs(),
@@ -76,6 +78,12 @@ fn browser() -> Result<()> {
     browser::check(&parts)
 }
 
+fn pictures() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    browser::pictures(&parts)
+}
+
 fn conformance() -> Result<()> {
     let parts = outside::install()?;
     build()?;
@@ -84,7 +92,7 @@ fn conformance() -> Result<()> {
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and
 /// compiles every dependency a second time.
-fn build() -> Result<()> {
+pub(crate) fn build() -> Result<()> {
     cargo(&["build", "--workspace", "--bins", "--examples"])
 }
 

@@ -123,8 +123,15 @@ fn config() -> Operation {
             }
         };
         let (config_type, id, success) = (*config_type, id.clone(), true);
-        let shown =
-            ConfigResponse { success, config_type, id, origin, shadows_builtin, generators, config };
+        let shown = ConfigResponse {
+            success,
+            config_type,
+            id,
+            origin,
+            shadows_builtin,
+            generators,
+            config,
+        };
         Ok(shown.into())
     }
     let path = "/api/v1/compose/configs/{config_type}/{id}";

@@ -95,17 +95,15 @@ fn write_button(visit: &Visit, id: &str, files: &[&str]) -> Markup {
         }
         label class="check" {
             input type="checkbox" name="force" value="yes" checked[visit.fields.get("force").is_some()];
-            " also if somebody else has changed it; a copy is kept"
+            "also over what somebody else wrote; a copy of that is kept"
         }
     }
 }
 
 fn preview(compose: &Compose, visit: &Visit, made: &Made, id: &str) -> Markup {
     let made = context(&visit.fields, &variables(made.contents.iter())).and_then(|context| {
-        let request = PreviewArtifactRequest {
-            artifact_config_id: id.to_owned(),
-            context: Some(context),
-        };
+        let request =
+            PreviewArtifactRequest { artifact_config_id: id.to_owned(), context: Some(context) };
         Ok(compose.preview_artifact(&request)?)
     });
     html! {

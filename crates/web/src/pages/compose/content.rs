@@ -45,7 +45,11 @@ pub(in super::super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry
     Ok(Page { title: id.to_owned(), tab: Some(Tab::Compose), body })
 }
 
-fn known(compose: &Compose, visit: &Visit, loaded: &Loaded<ContentConfig>) -> Result<Markup, Sorry> {
+fn known(
+    compose: &Compose,
+    visit: &Visit,
+    loaded: &Loaded<ContentConfig>,
+) -> Result<Markup, Sorry> {
     let config = &loaded.config;
     let takes = variables(std::iter::once(config));
     let calls_out = calls_out(compose, config);

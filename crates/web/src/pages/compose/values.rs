@@ -16,7 +16,9 @@ pub(super) const PREFIX: &str = "v.";
 /// The variables of all these configs, each name once.
 pub(super) fn variables<'a>(configs: impl Iterator<Item = &'a ContentConfig>) -> Vec<Variable> {
     let mut all: Vec<Variable> = Vec::new();
-    for variable in configs.flat_map(|config| &config.generation.patterns).flat_map(|one| &one.variables) {
+    for variable in
+        configs.flat_map(|config| &config.generation.patterns).flat_map(|one| &one.variables)
+    {
         if !all.iter().any(|known| known.name == variable.name) {
             all.push(variable.clone());
         }
@@ -46,8 +48,12 @@ fn value(variable: &Variable, word: &str) -> Result<Value, Sorry> {
     match &variable.default {
         Some(Value::String(_)) => Ok(Value::from(word)),
         Some(Value::Number(_)) => json().filter(Value::is_number).ok_or_else(|| wrong("a number")),
-        Some(Value::Bool(_)) => json().filter(Value::is_boolean).ok_or_else(|| wrong("true or false")),
-        Some(Value::Object(_)) => json().filter(Value::is_object).ok_or_else(|| wrong("a JSON object")),
+        Some(Value::Bool(_)) => {
+            json().filter(Value::is_boolean).ok_or_else(|| wrong("true or false"))
+        }
+        Some(Value::Object(_)) => {
+            json().filter(Value::is_object).ok_or_else(|| wrong("a JSON object"))
+        }
         Some(Value::Array(_)) if word.starts_with('[') => {
             json().filter(Value::is_array).ok_or_else(|| wrong("a JSON list"))
         }
@@ -99,7 +105,10 @@ fn usual(variable: &Variable) -> String {
 }
 
 /// What was filled in, for an address that shows it again.
-pub(super) fn repeated<'a>(fields: &'a Fields, variables: &'a [Variable]) -> Vec<(String, &'a str)> {
+pub(super) fn repeated<'a>(
+    fields: &'a Fields,
+    variables: &'a [Variable],
+) -> Vec<(String, &'a str)> {
     let given = variables.iter().filter_map(|one| Some((name(one), fields.get(&name(one))?)));
     given.collect()
 }
