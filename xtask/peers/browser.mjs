@@ -299,7 +299,7 @@ async function use() {
 
 /** What the browser measured of the page that is open, loaded without a cache. */
 async function measured(page) {
-  await page.evaluate(() => new Promise((then) => { requestAnimationFrame(() => setTimeout(then, 100)); }));
+  await page.waitForFunction(() => globalThis.seen.first > 0 && globalThis.seen.largest > 0, { polling: 50 });
   return page.evaluate(() => {
     const loaded = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
     const { seen } = globalThis;
@@ -318,7 +318,7 @@ async function measured(page) {
 /** The pictures of the README, in both colour schemes. */
 async function forReadme(page) {
   if (!PICTURES) return;
-  await page.setViewport({ width: 1180, height: 800, deviceScaleFactor: 2 });
+  await page.setViewport({ width: 1180, height: 980, deviceScaleFactor: 2 });
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
     await open(page, VIEWS.search);

@@ -1,6 +1,8 @@
-// Kenning's page works without this. With it, `/` goes to the search, choices apply at once, and
-// the map follows the files.
+// Kenning's page works without this. With it, `/` goes to the search, the map follows the files, and
+// a narrow screen shows which tab is open.
 "use strict";
+
+document.querySelector("nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable]");

@@ -32,7 +32,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
     let advised = task.map(|task| snapshot.discover(&discover(visit, task), &rooms.discovery));
     let body = html! {
         h1 { "Search" }
-        p class="lead" { "Ask as an agent does, and see why it gets what it gets. Nothing tried here counts as used or missed." }
+        p class="lead" { "Ask as an agent does, and see why it gets what it gets. Nothing here counts as used." }
         div class="columns" {
             section class="panel" {
                 h2 { "Find" }

@@ -136,7 +136,7 @@ fn file(output: &PreviewedOutput) -> Markup {
                 code { (text(&output.file)) } " "
                 (measured(output.tokens, output.lines, output.size_bytes)) "; " (effect)
             }
-            pre class="source" { (text(&output.shown.content)) }
+            pre class="source" tabindex="0" { (text(&output.shown.content)) }
             @if output.shown.truncated { p class="hint" { "The beginning of it; the file has all." } }
         }
     }

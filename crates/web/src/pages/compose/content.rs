@@ -126,7 +126,7 @@ fn preview(
                 (warned(&made.warnings))
                 figure class="made" {
                     figcaption { (measured(made.tokens, made.lines, made.size_bytes)) "; not kept" }
-                    pre class="source" { (text(&made.shown.content)) }
+                    pre class="source" tabindex="0" { (text(&made.shown.content)) }
                     @if made.shown.truncated { p class="hint" { "The beginning of it." } }
                 }
             },
@@ -148,7 +148,7 @@ fn version(compose: &Compose, visit: &Visit, id: &str) -> Result<Markup, Sorry> 
                     code { (text(&version.version)) } " "
                     (measured(count_tokens(content), content.lines().count(), content.len()))
                 }
-                pre class="source" { (text(content)) }
+                pre class="source" tabindex="0" { (text(content)) }
             },
         }
     })
