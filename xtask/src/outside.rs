@@ -47,8 +47,18 @@ pub(crate) struct Parts {
 }
 
 pub(crate) fn install() -> Result<Parts> {
-    let parts = Parts { folder: root().join("target/outside") };
-    let wanted = PACKAGES.join("\n");
+    install_from_npm(root().join("target/outside"), &PACKAGES)
+}
+
+/// The SDK that most servers in TypeScript are made with.
+pub(crate) fn typescript() -> Result<Parts> {
+    let packages = ["node@24.21.0", "@modelcontextprotocol/sdk@1.32.2"];
+    install_from_npm(root().join("target/outside/typescript"), &packages)
+}
+
+fn install_from_npm(folder: PathBuf, packages: &[&str]) -> Result<Parts> {
+    let parts = Parts { folder };
+    let wanted = packages.join("\n");
     let stamp = parts.folder.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(parts);
@@ -59,7 +69,7 @@ pub(crate) fn install() -> Result<Parts> {
         install_npm()?;
     }
     let mut npm = Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]).args(PACKAGES);
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]).args(packages);
     run(npm.current_dir(&parts.folder)).context("npm could not install the outside parts")?;
     fs::write(stamp, wanted)?;
     Ok(parts)
@@ -78,6 +88,19 @@ pub(crate) fn schemathesis() -> Result<PathBuf> {
 /// A Python with mcpeye's SDK; the tests of the wrapper use the same.
 pub(crate) fn mcpeye() -> Result<PathBuf> {
     Ok(programs("mcpeye", &["mcp==1.30.0", "mcpeye==0.1.5"])?.join("python"))
+}
+
+/// A Python with the SDK that most Python servers are made with.
+pub(crate) fn fastmcp() -> Result<PathBuf> {
+    Ok(programs("fastmcp", &["fastmcp==4.1.4"])?.join("python"))
+}
+
+/// Calls as fast as it is answered.
+pub(crate) fn wrk() -> Result<()> {
+    if Command::new("wrk").arg("--version").output().is_err() {
+        install_package("wrk", &["wrk"])?;
+    }
+    Ok(())
 }
 
 /// The programs of a Python environment with these packages.

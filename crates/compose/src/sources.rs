@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::folder::Folder;
 
 /// The names a config may use.
-pub const NAMES: [&str; 5] = ["knowledge", "catalog", "gaps", "registry", "file"];
+pub const NAMES: [&str; 6] = ["knowledge", "catalog", "clients", "gaps", "registry", "file"];
 
 /// What the other rooms know.
 pub trait Sources: Send + Sync {
-    /// `params` is the JSON of [`KnowledgeParams`], [`CatalogParams`], [`GapsParams`] or
-    /// [`RegistryParams`]; the answer that of the digest of the same name.
+    /// `params` is the JSON of [`KnowledgeParams`], [`CatalogParams`], [`ClientsParams`],
+    /// [`GapsParams`] or [`RegistryParams`]; the answer that of the digest of the same name.
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError>;
 }
 
@@ -145,6 +145,51 @@ pub struct CatalogClaim {
     pub terminology: Option<String>,
     /// The best page about it
     pub source_url: Option<String>,
+}
+
+/// What `clients` is asked: how a program that is an MCP server is made known to clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClientsParams {
+    /// The id or name of one client; all if none
+    pub client: Option<String>,
+    /// What the server is called
+    pub name: String,
+    pub command: String,
+    pub args: Vec<String>,
+}
+
+impl Default for ClientsParams {
+    fn default() -> Self {
+        let (name, command) = ("kenning".to_owned(), "kenning".to_owned());
+        Self { client: None, name, command, args: vec!["serve".to_owned()] }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ClientsDigest {
+    pub clients: Vec<ClientSetup>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ClientSetup {
+    pub id: String,
+    pub name: String,
+    /// Where it goes: the project's file if there is such, or else the user's
+    pub files: Vec<ClientFile>,
+    /// `json`, `jsonc`, `toml` or `yaml`
+    pub format: String,
+    /// A whole file with this server and no other
+    pub snippet: String,
+    /// What a person does then
+    pub next: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ClientFile {
+    pub path: String,
+    /// `null` if it is the same on every system
+    pub system: Option<String>,
 }
 
 /// What `gaps` is asked.

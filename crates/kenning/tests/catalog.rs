@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use kenning_testkit::Scripted;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -92,7 +92,7 @@ fn without_a_model_resolution_and_cost_are_measured_and_it_says_so() {
 
 #[test]
 fn a_scripted_model_is_scored() {
-    let endpoint = Scripted::start();
+    let endpoint = Scripted::start(choose);
     let url = endpoint.url();
     let words = ["--json", "eval", "tools", "-n", "8", "--model", "scripted", "--endpoint", &url];
     let (code, out, err) = run(&words);
@@ -117,61 +117,7 @@ fn a_model_that_cannot_be_reached_is_an_error_with_a_hint() {
     assert_eq!(code, 2, "{err}");
 }
 
-/// An OpenAI-compatible endpoint that knows the right answers, and gets three of them wrong.
-struct Scripted {
-    listener: TcpListener,
-}
-
-impl Scripted {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let accepting = listener.try_clone().unwrap();
-        std::thread::spawn(move || {
-            for stream in accepting.incoming() {
-                let Ok(stream) = stream else { return };
-                std::thread::spawn(|| answer_all(stream));
-            }
-        });
-        Self { listener }
-    }
-
-    fn url(&self) -> String {
-        format!("http://{}/v1/", self.listener.local_addr().unwrap())
-    }
-}
-
-fn answer_all(mut stream: TcpStream) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    while let Some(body) = read_request(&mut reader) {
-        let answer = choose(&body).to_string();
-        let length = answer.len();
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json";
-        if write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n{answer}").is_err() {
-            return;
-        }
-    }
-}
-
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let line = line.trim().to_ascii_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if line.is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
-}
-
+/// Knows the right answers, and gets three of them wrong.
 fn choose(request: &Value) -> Value {
     assert!(request["tools"].as_array().unwrap().len() >= 9, "all tools are on the table");
     let asked = request["messages"][0]["content"].as_str().unwrap();
@@ -182,7 +128,7 @@ fn choose(request: &Value) -> Value {
     let (mut tool, mut arguments) =
         (prompts[at]["expectedTool"].clone(), prompts[at]["expectedArgs"].clone());
     match at {
-        0 => return message(&json!({"role": "assistant", "content": "Yes, it does."})),
+        0 => return json!({"role": "assistant", "content": "Yes, it does."}),
         1 => (tool, arguments) = (json!("list_capabilities"), json!({"agent": "codex"})),
         2 => arguments["agent"] = json!("emacs"),
         // Other words for the same are right, too.
@@ -191,13 +137,5 @@ fn choose(request: &Value) -> Value {
     }
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     let call = json!({"id": "1", "type": "function", "function": function});
-    message(&json!({"role": "assistant", "content": null, "tool_calls": [call]}))
-}
-
-fn message(message: &Value) -> Value {
-    json!({
-        "id": "1", "object": "chat.completion", "created": 0, "model": "scripted",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    })
+    json!({"role": "assistant", "content": null, "tool_calls": [call]})
 }

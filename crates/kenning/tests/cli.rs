@@ -328,6 +328,19 @@ fn wrong_words_are_exit_2() {
 }
 
 #[test]
+fn manual_pages_are_made_for_every_command() {
+    let place = Place::new();
+    let page = place.run(&["man"]);
+    assert!(page.starts_with("exit 0") && page.contains(".TH kenning 1"), "{page}");
+    let folder = TempDir::new().unwrap();
+    let written = place.run(&["man", folder.path().join("man1").to_str().unwrap()]);
+    assert!(written.starts_with("exit 0"), "{written}");
+    for page in ["kenning.1", "kenning-serve.1", "kenning-compose-build.1"] {
+        assert!(folder.path().join("man1").join(page).is_file(), "{page}");
+    }
+}
+
+#[test]
 fn completions_are_made_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let shown = Place::new().run(&["completions", shell]);

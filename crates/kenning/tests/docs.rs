@@ -13,8 +13,11 @@ use kenning_catalog::clients::{self, Scope};
 use kenning_mcp::inventory::Access;
 use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+const MCP_NAME: &str = "io.github.kenning-mcp/kenning";
+const DESCRIPTION: &str =
+    "What coding agents can do, what your project knows, and what is missing. Local and offline.";
 const NOTE: &str = "<!-- Made from the code by `cargo xtask docs`. -->\n\n";
 
 #[test]
@@ -37,6 +40,46 @@ fn the_readmes_tables_are_current() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     let readme = with_section(&readme, "tools", &table());
     check("README.md", &with_section(&readme, "clients", &clients_table()));
+}
+
+#[test]
+fn the_entry_for_the_mcp_registry_is_current() {
+    let entry = json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+        "name": MCP_NAME,
+        "title": "Kenning",
+        "description": DESCRIPTION,
+        "version": env!("CARGO_PKG_VERSION"),
+        "packages": [{
+            "registryType": "cargo",
+            "identifier": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+            "transport": {"type": "stdio"},
+            "packageArguments": [{"type": "positional", "value": "serve"}],
+        }],
+    });
+    assert!(DESCRIPTION.len() <= 100, "the registry takes no more");
+    check("server.json", &format!("{entry:#}\n"));
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains(&format!("mcp-name: {MCP_NAME}")), "which shows that it is ours");
+}
+
+/// Whatever the skill tells agents to call can be called.
+#[test]
+fn the_skill_names_tools_and_commands_that_exist() {
+    let skill = fs::read_to_string(root().join("skills/kenning/SKILL.md")).unwrap();
+    let (tools, cli) = (Inventory::full(), Cli::command());
+    let mut calls = 0;
+    for word in skill.split('`').skip(1).step_by(2) {
+        if let Some(rest) = word.strip_prefix("kenning ") {
+            let command = rest.split(' ').next().unwrap();
+            assert!(cli.find_subcommand(command).is_some(), "{word}");
+        } else if word.contains('_') && !["task_type", "current_file"].contains(&word) {
+            assert!(tools.tool(word).is_some(), "{word}");
+            calls += 1;
+        }
+    }
+    assert!(calls > 5, "{calls}");
 }
 
 fn with_section(text: &str, name: &str, section: &str) -> String {
@@ -133,25 +176,16 @@ fn table() -> String {
 fn clients_table() -> String {
     let mut out = String::from("| client | | yours | the project's |\n|---|---|---|---|\n");
     for client in clients::all() {
-        let files = |scope| {
-            let place = client.place(scope).map(|place| &place.files)?;
-            place.any.iter().chain(&place.linux).next().map(|path| format!("`{}`", usual(path)))
+        let file = |scope| {
+            let files = client.usual_files(scope, "kenning");
+            files.first().map(|(_, path)| format!("`{path}`"))
         };
-        let user = files(Scope::User).unwrap();
-        let project = files(Scope::Project).unwrap_or_default();
+        let (user, project) = (file(Scope::User).unwrap(), file(Scope::Project));
+        let project = project.unwrap_or_default();
         let (id, name) = (&client.id, &client.name);
         out += &format!("| {name} | `kenning install {id}` | {user} | {project} |\n");
     }
     out
-}
-
-/// A path with no variable set.
-fn usual(path: &str) -> String {
-    let path = path.replace("$name", "kenning");
-    match path.strip_prefix("${").and_then(|rest| rest.split_once('}')) {
-        Some((inner, rest)) => format!("{}{rest}", inner.split_once(":-").unwrap().1),
-        None => path,
-    }
 }
 
 fn tools() -> String {

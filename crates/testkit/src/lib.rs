@@ -1,4 +1,5 @@
-//! Real parts for tests: a `PostgreSQL` server of one's own.
+//! Parts for tests: a real `PostgreSQL` server of one's own, and a language model that follows a
+//! script, because there is no real one without a network.
 //!
 //! **Invariant: only tests and benchmarks depend on this crate.** It panics when a part cannot be
 //! had, because a test that is skipped in silence tests nothing.
@@ -7,5 +8,7 @@
 
 mod binaries;
 mod postgres;
+mod scripted;
 
 pub use postgres::Postgres;
+pub use scripted::Scripted;

@@ -3,6 +3,7 @@
 mod corpus;
 mod ours;
 mod peer;
+mod protocol;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,12 +40,13 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 7] = [
+const SECTIONS: [(&str, Measure); 8] = [
     ("stack", stack),
     ("scale", scale),
     ("steps", steps),
     ("store", store),
     ("description", description),
+    ("protocol", protocol::measure),
     ("page", page),
     ("browser", in_browser),
 ];
@@ -123,8 +125,12 @@ fn store() -> Result<String> {
 fn description() -> Result<String> {
     Ok(format!(
         "What the server says of itself ([the benchmark](../crates/mcp/benches/capabilities.rs)), \
-         one read of each:\n\n{}",
-        table_of(&bench("kenning-mcp", "capabilities")?),
+         10,000 reads of each:\n\n```text\n{}\n```\n\n\
+         A thousand contents of twenty lines generated, and generated and assembled into one file \
+         ([the benchmark](../crates/compose/benches/generate.rs)); every version and the file are on \
+         the disk when it ends:\n\n{}",
+        bench("kenning-mcp", "capabilities")?.trim_end(),
+        table_of(&bench("kenning-compose", "generate")?),
     ))
 }
 

@@ -174,6 +174,17 @@ impl Client {
     }
 }
 
+impl Format {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Jsonc => "jsonc",
+            Self::Toml => "toml",
+            Self::Yaml => "yaml",
+        }
+    }
+}
+
 impl Scope {
     pub fn name(self) -> &'static str {
         match self {

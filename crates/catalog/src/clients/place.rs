@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Client, Paths, Scope};
+use super::{Client, Paths, Place, Scope};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Os {
@@ -29,12 +29,32 @@ impl std::fmt::Debug for Surroundings<'_> {
     }
 }
 
+impl Os {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "Linux",
+            Self::Macos => "macOS",
+            Self::Windows => "Windows",
+        }
+    }
+}
+
 impl Client {
     /// Any of the files that may list servers in this scope; none if the client has no such
     /// scope. `name` is the server's, after which some clients name a file.
     pub fn files(&self, scope: Scope, name: &str, here: Surroundings<'_>) -> Vec<PathBuf> {
         let paths = self.place(scope).map(|place| place.files.on(here.os)).unwrap_or_default();
         paths.iter().map(|path| here.expand(&path.replace("$name", name))).collect()
+    }
+
+    /// Where the servers of this scope are on a machine with nothing unusual about it, for people
+    /// to read: one file, or one for each system that has its own.
+    pub fn usual_files(&self, scope: Scope, name: &str) -> Vec<(Option<Os>, String)> {
+        let Some(Place { files, .. }) = self.place(scope) else { return Vec::new() };
+        let systems = [Os::Linux, Os::Macos, Os::Windows].map(Some).into_iter();
+        let every = [(None, files.any.first())].into_iter();
+        let every = every.chain(systems.map(|os| (os, os.and_then(|os| files.own(os).first()))));
+        every.filter_map(|(os, path)| Some((os, usual(&path?.replace("$name", name))))).collect()
     }
 
     /// Folders that the client makes when it is used.
@@ -45,12 +65,16 @@ impl Client {
 
 impl Paths {
     fn on(&self, os: Os) -> &[String] {
-        let own = match os {
+        let own = self.own(os);
+        if own.is_empty() { &self.any } else { own }
+    }
+
+    fn own(&self, os: Os) -> &[String] {
+        match os {
             Os::Linux => &self.linux,
             Os::Macos => &self.macos,
             Os::Windows => &self.windows,
-        };
-        if own.is_empty() { &self.any } else { own }
+        }
     }
 }
 
@@ -69,6 +93,14 @@ impl Surroundings<'_> {
             None => join(self.project, path),
         }
     }
+}
+
+/// With what a variable is when nobody has set it.
+fn usual(path: &str) -> String {
+    let variable = path.strip_prefix("${").and_then(|path| path.split_once('}'));
+    let Some((inner, rest)) = variable else { return path.to_owned() };
+    let (_, default) = inner.split_once(":-").unwrap_or((inner, "~"));
+    format!("{default}{rest}")
 }
 
 /// Part by part, so that each system gets its own separators.

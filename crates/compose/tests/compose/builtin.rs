@@ -9,8 +9,9 @@ use kenning_compose::lifecycle::ModifyRequest;
 use kenning_compose::list::ListRequest;
 use kenning_compose::sources::{
     CatalogAgent, CatalogCapability, CatalogCategory, CatalogClaim, CatalogDigest, CatalogParams,
-    ClosedGap, CountedAsk, GapsDigest, GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode,
-    KnowledgeParams, OmittedNode, OpenGap, SourceError, Sources,
+    ClientFile, ClientSetup, ClientsDigest, ClientsParams, ClosedGap, CountedAsk, GapsDigest,
+    GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode, KnowledgeParams, OmittedNode,
+    OpenGap, SourceError, Sources,
 };
 use kenning_compose::validate::ValidateRequest;
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ impl Sources for World {
                 json!(knowledge(&serde_json::from_value(params.clone()).map_err(parsed)?))
             }
             "catalog" => json!(catalog(&serde_json::from_value(params.clone()).map_err(parsed)?)),
+            "clients" => json!(clients(&serde_json::from_value(params.clone()).map_err(parsed)?)),
             "gaps" => json!(gaps(&serde_json::from_value(params.clone()).map_err(parsed)?)),
             other => return Err(SourceError(format!("no {other}"))),
         };
@@ -115,6 +117,26 @@ fn catalog(_: &CatalogParams) -> CatalogDigest {
             }],
         }],
     }
+}
+
+fn clients(params: &ClientsParams) -> ClientsDigest {
+    let file = |path: &str, system: Option<&str>| ClientFile {
+        path: path.to_owned(),
+        system: system.map(str::to_owned),
+    };
+    let setup = |id: &str, files| ClientSetup {
+        id: id.to_owned(),
+        name: id.to_uppercase(),
+        files,
+        format: "json".to_owned(),
+        snippet: json!({params.name.as_str(): [params.command, params.args]}).to_string(),
+        next: format!("start {id}"),
+    };
+    let anywhere = vec![file(".one.json", None)];
+    let by_system = vec![file("~/.two", Some("Linux")), file("~/Library/two", Some("macOS"))];
+    let mut clients = vec![setup("one", anywhere), setup("two", by_system)];
+    clients.retain(|client| params.client.as_ref().is_none_or(|wanted| *wanted == client.id));
+    ClientsDigest { clients }
 }
 
 fn gaps(params: &GapsParams) -> GapsDigest {
@@ -218,22 +240,15 @@ fn a_plan_becomes_scenarios() {
 #[test]
 fn every_client_has_its_snippet() {
     let bed = world();
-    let made =
-        bed.generate("client-config", json!({"args": ["serve", "--toolsets", "all"]})).unwrap();
+    let made = bed.generate("client-config", json!({"args": ["serve", "--read-only"]})).unwrap();
     let text = made.shown.content;
-    let mut snippets = 0;
-    for block in text.split("```json\n").skip(1) {
-        let snippet: Value = serde_json::from_str(block.split("```").next().unwrap()).unwrap();
-        assert!(snippet.to_string().contains("--toolsets"), "{snippet}");
-        snippets += 1;
-    }
-    assert_eq!(snippets, 8);
-    let codex = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    assert!(codex.contains("[mcp_servers.kenning]\ncommand = \"kenning\"\nargs = [\"serve\", \"--toolsets\", \"all\"]"), "{codex}");
-    let one = bed.generate("client-config", json!({"client": "zed"})).unwrap().shown.content;
-    assert!(one.contains("context_servers") && !one.contains("Cursor"), "{one}");
-    let none = bed.generate("client-config", json!({"client": "nope"})).unwrap().shown.content;
-    assert!(none.contains("There is no client `nope` here; there is `claude-code`"), "{none}");
+    assert!(text.contains("starts `kenning serve --read-only` itself"), "{text}");
+    let snippet = "```json\n{\"kenning\":[\"kenning\",[\"serve\",\"--read-only\"]]}\n```";
+    assert_eq!(text.matches(snippet).count(), 2, "{text}");
+    assert!(text.contains("## ONE\n\n`.one.json`\n\n"), "{text}");
+    assert!(text.contains("`~/.two` (Linux), `~/Library/two` (macOS)\n\n```"), "{text}");
+    let one = bed.generate("client-config", json!({"client": "two"})).unwrap().shown.content;
+    assert!(one.contains("Then: start two.") && !one.contains("ONE"), "{one}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Find the Markdown of this folder, and write a kenning.toml for it if there is none
-    Init,
+    Init(Init),
     /// Give the server to an MCP client, or list the clients
     Install(Install),
     /// Take the server from an MCP client again
@@ -135,6 +135,11 @@ pub enum Command {
     Config(Config),
     /// Print a completion script for a shell
     Completions { shell: Shell },
+    /// Print the manual page
+    Man {
+        /// Write a page for every command into this folder instead
+        folder: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,16 @@
 //! Verbs of the first minutes.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Also write a skill that teaches agents to ask before they act, for those that look into
+    /// this folder, such as .claude/skills; without one, .agents/skills
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = ".agents/skills")]
+    pub skill: Option<PathBuf>,
+}
 
 #[derive(Debug, Args)]
 pub struct Install {

@@ -10,7 +10,11 @@ use serde::Serialize;
 use super::Context;
 use super::install::detected;
 use super::install::machine::Machine;
+use crate::cli::Init;
 use crate::failure::{Exit, Failure};
+
+/// What teaches an agent to ask first.
+const SKILL: &str = include_str!("../../../../skills/kenning/SKILL.md");
 
 #[derive(Serialize)]
 struct Found {
@@ -22,10 +26,18 @@ struct Found {
     nodes: usize,
     /// Files by the folder they are in, `.` for this one.
     folders: BTreeMap<String, usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skill: Option<Skill>,
     next: String,
 }
 
-pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
+#[derive(Serialize)]
+struct Skill {
+    file: String,
+    written: bool,
+}
+
+pub(super) fn run(context: &Context, words: &Init) -> Result<Exit, Failure> {
     let snapshot = context.open_library()?.snapshot();
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for root in snapshot.roots() {
@@ -48,10 +60,25 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
         nodes: snapshot.node_count(),
         next: next(&folders),
         folders,
+        skill: words.skill.as_deref().map(teach).transpose()?,
     };
     context.printer.answer(&found, text)?;
     context.printer.note(&format!("next: {}", found.next));
     Ok(Exit::Success)
+}
+
+/// Agents that look for skills in this folder learn to ask first.
+fn teach(folder: &Path) -> Result<Skill, Failure> {
+    let folder = folder.join("kenning");
+    let file = folder.join("SKILL.md");
+    let written = !file.exists();
+    if written {
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Failure::new(format!("`{}` cannot be made: {error}", folder.display()))
+        })?;
+        write(&file, SKILL)?;
+    }
+    Ok(Skill { file: file.display().to_string(), written })
 }
 
 /// Never over a file that is there, even if it appeared just now.
@@ -103,8 +130,11 @@ fn next(folders: &BTreeMap<String, usize>) -> String {
 }
 
 fn text(found: &Found) -> String {
-    let did = if found.written { "written" } else { "already there, and left as it is" };
-    let mut out = format!("{}: {did}\n", found.settings);
+    let did = |written| if written { "written" } else { "already there, and left as it is" };
+    let mut out = format!("{}: {}\n", found.settings, did(found.written));
+    if let Some(skill) = &found.skill {
+        out += &format!("{}: {}\n", skill.file, did(skill.written));
+    }
     out += &format!("{} Markdown files with {} nodes\n", found.files, found.nodes);
     for (folder, files) in &found.folders {
         out += &format!("{files:>6}  {folder}\n");

@@ -17,6 +17,8 @@ mod index;
 mod init;
 mod install;
 mod links;
+mod man;
+mod model;
 mod registry;
 mod search;
 mod serve;
@@ -45,6 +47,9 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
         return Ok(completions::run(shell));
     }
+    if let Command::Man { folder } = &cli.command {
+        return man::run(folder.as_deref());
+    }
     if let Command::WrapGuard = cli.command {
         return wrap::keep_guard();
     }
@@ -61,7 +66,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     let context = Context { settings, layers, printer };
     log_to_stderr(context.settings.server.log_level);
     match cli.command {
-        Command::Init => init::run(&context),
+        Command::Init(words) => init::run(&context, &words),
         Command::Install(install) => install::run(&context, &cli.global, &install),
         Command::Uninstall(uninstall) => install::uninstall(&context, &uninstall),
         Command::Serve(serve) => serve::run(&context, &serve),
@@ -92,6 +97,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Deps(deps) => deps::run(&context, deps),
         Command::Config(config) => config::run(&context, &config),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { folder } => man::run(folder.as_deref()),
         Command::Doctor => doctor::run(self::sources(&cli.global)?, context.printer),
     }
 }

@@ -28,6 +28,7 @@ pub struct Settings {
     pub catalog: CatalogSettings,
     pub store: StoreSettings,
     pub gaps: GapsSettings,
+    pub compose: ComposeSettings,
     pub server: Server,
 }
 
@@ -81,6 +82,30 @@ impl std::fmt::Debug for StoreSettings {
     /// The address may hold a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoreSettings").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ComposeSettings {
+    model: String,
+    endpoint: String,
+}
+
+impl ComposeSettings {
+    pub fn model(&self) -> Option<&str> {
+        Some(self.model.trim()).filter(|model| !model.is_empty())
+    }
+
+    /// Where the model is; at a provider's if `None`. What is known is sent there, and a key.
+    pub fn endpoint(&self, layers: &Layers) -> Result<Option<&str>, Failure> {
+        let endpoint = Some(self.endpoint.trim()).filter(|endpoint| !endpoint.is_empty());
+        if endpoint.is_some()
+            && matches!(layers.origin("compose.endpoint"), Some(Origin::ProjectFile(_)))
+        {
+            let problem = "a project's file cannot choose who is told what is known";
+            return Err(layers.fault("compose.endpoint", problem));
+        }
+        Ok(endpoint)
     }
 }
 

@@ -59,6 +59,25 @@ fn init_knows_several_folders_and_none() {
     assert!(found["next"].as_str().unwrap().starts_with("write some Markdown"), "{found}");
 }
 
+#[test]
+fn init_teaches_agents_to_ask_first_if_asked() {
+    let home = with_markdown();
+    let found = home.run(&["init", "--skill", "--json"]).good().json();
+    assert_eq!(found["skill"]["written"], true, "{found}");
+    let read = kenning_registry::skills::read(&[home.project().join(".agents/skills")]).unwrap();
+    let names: Vec<_> = read.skills.iter().map(|skill| (&*skill.name, &*skill.version)).collect();
+    assert_eq!(names, [("kenning", "1.0.0")]);
+    let index = home.run(&["index", "--json"]).good();
+    assert_eq!(index.json()["files"], 2, "a skill is not knowledge");
+    let file = home.project().join(".agents/skills/kenning/SKILL.md");
+    write(&file, "mine");
+    let again = home.run(&["init", "--skill", "--json"]).good().json();
+    assert_eq!(again["skill"]["written"], false, "{again}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    home.run(&["init", "--skill", ".claude/skills"]).good();
+    assert!(home.project().join(".claude/skills/kenning/SKILL.md").is_file());
+}
+
 fn check<'f>(findings: &'f Value, name: &str) -> &'f Value {
     let checks = findings["checks"].as_array().unwrap();
     let found = checks.iter().find(|check| check["name"] == name);

@@ -14,7 +14,8 @@ fn kenning(root: &Path, home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
     command.args(["--log-level", "error"]).args(words).current_dir(root).env("HOME", home);
     command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    for key in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"] {
+    for key in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "KENNING_COMPOSE_ENDPOINT"]
+    {
         command.env_remove(key);
     }
     command
@@ -56,8 +57,74 @@ fn what_is_built_in_makes_real_files() {
     assert!(small.contains("Ask for these"), "what does not fit is named: {small}");
     let comparison = done(root, home, &["compose", "preview", "capability-comparison"]);
     assert!(comparison.contains("Claude Code") && comparison.contains("Hooks"), "{comparison}");
+    let clients = std::fs::read_to_string(root.join("docs/mcp-clients.md")).unwrap();
+    for client in kenning_catalog::clients::all() {
+        assert!(clients.contains(&format!("## {}\n", client.name)), "{clients}");
+    }
+    let unknown = ["compose", "preview", "client-config", "--set", "client=emacs"];
+    let unknown = kenning(root, home, &unknown).output().unwrap();
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(said.contains("no client `emacs`; there is claude-code"), "{said}");
     let wrong = kenning(root, home, &["compose", "build", "nothing"]).output().unwrap();
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("nothing"));
+}
+
+/// Repeats the specification in a fence, as models do although they are asked not to.
+fn write_code(request: &Value) -> Value {
+    let prompt = request["messages"].to_string();
+    let asked = if prompt.contains("Adds 2 numbers") { "add" } else { "nothing" };
+    let code = format!("```python\ndef {asked}(a, b):\n    return a + b\n```");
+    json!({"role": "assistant", "content": code})
+}
+
+#[test]
+fn a_model_writes_code_where_there_is_one() {
+    let (root, home) = project();
+    let (root, home) = (root.path(), home.path());
+    let configs = root.join(".kenning/compose");
+    let config = |kind: &str, config: Value| {
+        std::fs::create_dir_all(configs.join(kind)).unwrap();
+        std::fs::write(configs.join(kind).join("adder.json"), config.to_string()).unwrap();
+    };
+    config(
+        "content",
+        json!({
+            "type": "content", "id": "adder", "schemaRef": {"id": "content", "version": "1.0"},
+            "metadata": {"description": "Adds", "version": "1.0.0", "output_format": "text"},
+            "elements": [{"name": "code"}],
+            "generation": {"patterns": [{
+                "id": "main", "type": "code_generation", "specification": "Adds {{count}} numbers",
+                "variables": [{"name": "count", "default": 2}],
+            }]},
+        }),
+    );
+    config(
+        "artifact",
+        json!({
+            "type": "artifact", "id": "adder", "schemaRef": {"id": "artifact", "version": "1.0"},
+            "metadata": {
+                "title": "Adder", "purpose": "To add",
+                "outputs": [{"file": "adder.py", "format": "text"}],
+            },
+            "content": {"children": [{"id": "adder"}]},
+        }),
+    );
+    let build = ["compose", "build", "adder"];
+    let without = kenning(root, home, &build).output().unwrap();
+    let said = String::from_utf8_lossy(&without.stderr).into_owned();
+    assert!(!without.status.success() && said.contains("ANTHROPIC_API_KEY"), "{said}");
+    let endpoint = kenning_testkit::Scripted::start(write_code);
+    let mut with = kenning(root, home, &build);
+    with.env("KENNING_COMPOSE_ENDPOINT", endpoint.url()).env("KENNING_COMPOSE_MODEL", "scripted");
+    let built = with.output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let code = std::fs::read_to_string(root.join("adder.py")).unwrap();
+    let settings = format!("[compose]\nendpoint = {:?}\nmodel = \"m\"\n", endpoint.url());
+    std::fs::write(root.join("kenning.toml"), settings).unwrap();
+    let theirs = kenning(root, home, &build).output().unwrap();
+    let said = String::from_utf8_lossy(&theirs.stderr).into_owned();
+    assert!(said.contains("a project's file cannot choose who is told"), "{said}");
+    assert_eq!(code, "def add(a, b):\n    return a + b\n");
 }
 
 /// What an agent knows: how to read resources and call tools, and nothing of Kenning.

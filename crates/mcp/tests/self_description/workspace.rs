@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use kenning_catalog::clients;
 use kenning_compose::generate::GenerateRequest;
+use kenning_compose::sources::{ClientSetup, ClientsDigest, SourceError, Sources};
 use kenning_compose::{Compose, Limits, Parts, Timestamp};
 use serde_json::{Value, json};
 
@@ -17,6 +19,26 @@ const NEEDS_NAME: &str = "Hello {{name}}";
 const BROKEN: &str = "{% if %}";
 const ENDLESS: &str =
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
+
+/// Clients by name: all that the examples read.
+struct Clients;
+
+impl Sources for Clients {
+    fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
+        if name != "clients" {
+            return Err(SourceError(format!("there is no source `{name}` here")));
+        }
+        let asked = params["client"].as_str();
+        let wanted = asked.map(|asked| clients::find(asked).unwrap());
+        let clients = clients::all().iter().filter(|one| wanted.is_none_or(|it| it.id == one.id));
+        let setup = |client: &clients::Client| ClientSetup {
+            id: client.id.clone(),
+            name: client.name.clone(),
+            ..ClientSetup::default()
+        };
+        Ok(json!(ClientsDigest { clients: clients.map(setup).collect() }))
+    }
+}
 
 pub(crate) fn open() -> Compose {
     open_at(Timestamp::now)
@@ -42,7 +64,8 @@ pub(crate) fn open_at(clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> 
         let _kept = &folder;
         clock()
     };
-    let parts = Parts { clock: Arc::new(clock), ..Parts::new(root, state) };
+    let (clock, sources) = (Arc::new(clock), Arc::new(Clients));
+    let parts = Parts { clock, sources, ..Parts::new(root, state) };
     let compose = Compose::open(parts).unwrap();
     for id in ["client-config", "referenced"] {
         let content_config_id = id.to_owned();

@@ -55,7 +55,7 @@ impl Context {
         let parts = Parts {
             plugins: user_file().map(|file| file.with_file_name("generators")),
             sources: rooms.clone(),
-            model: writer::from_environment(),
+            model: writer::of(self)?,
             credentials: Arc::new(Environment),
             ..Parts::new(root, state.join("compose").join(&name.as_str()[..16]))
         };

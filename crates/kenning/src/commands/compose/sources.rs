@@ -1,17 +1,18 @@
 //! What the rooms know, as compose reads it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kenning_catalog::Catalog;
+use kenning_catalog::clients::{self, Client, Scope, ServerEntry};
 use kenning_catalog::data::{Agent, Definition};
 use kenning_compose::list::{ListRequest as ListArtifacts, MAX_LISTED};
 use kenning_compose::sources::{
     CatalogAgent, CatalogCapability, CatalogCategory, CatalogClaim, CatalogDigest, CatalogParams,
-    ClosedGap, CountedAsk, GapsDigest, GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode,
-    KnowledgeParams, OmittedNode, OpenGap, RegistryAgent, RegistryDigest, RegistryParams,
-    RegistrySkill, SourceError, Sources,
+    ClientFile, ClientSetup, ClientsDigest, ClientsParams, ClosedGap, CountedAsk, GapsDigest,
+    GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode, KnowledgeParams, OmittedNode,
+    OpenGap, RegistryAgent, RegistryDigest, RegistryParams, RegistrySkill, SourceError, Sources,
 };
 use kenning_compose::{Compose, Timestamp};
 use kenning_gaps::Gaps;
@@ -49,6 +50,7 @@ impl Sources for Rooms {
         match name {
             "knowledge" => written(self.knowledge(&read(params)?)?),
             "catalog" => written(self.catalog(&read(params)?)),
+            "clients" => written(clients(&read(params)?)?),
             "registry" => written(self.registry(&read(params)?)?),
             "gaps" => written(self.gaps(&read(params)?)?),
             _ => Err(SourceError(format!("there is no source `{name}`"))),
@@ -289,6 +291,37 @@ fn claim(agent: &Agent, capability: &str) -> CatalogClaim {
         maturity: claim.maturity_level.map(|level| level.name().to_owned()),
         terminology: claim.terminology.clone(),
         source_url: claim.sources.first().map(|source| source.url.clone()),
+    }
+}
+
+fn clients(params: &ClientsParams) -> Result<ClientsDigest, SourceError> {
+    let wanted = match &params.client {
+        None => clients::all(),
+        Some(asked) => std::slice::from_ref(
+            clients::find(asked).map_err(|error| failed(&format!("{error}; {}", error.hint())))?,
+        ),
+    };
+    let server = ServerEntry {
+        name: params.name.clone(),
+        command: params.command.clone(),
+        args: params.args.clone(),
+        env: BTreeMap::new(),
+    };
+    Ok(ClientsDigest { clients: wanted.iter().map(|one| setup(one, &server)).collect() })
+}
+
+fn setup(client: &Client, server: &ServerEntry) -> ClientSetup {
+    let scope = client.scopes().last().unwrap_or(Scope::User);
+    let files = client.usual_files(scope, &server.name).into_iter();
+    ClientSetup {
+        id: client.id.clone(),
+        name: client.name.clone(),
+        files: files
+            .map(|(os, path)| ClientFile { path, system: os.map(|os| os.name().to_owned()) })
+            .collect(),
+        format: client.format.name().to_owned(),
+        snippet: clients::snippet(client, server),
+        next: client.next.clone(),
     }
 }
 

@@ -4,33 +4,49 @@ use std::sync::Arc;
 
 use genai::Client;
 use genai::chat::ChatRequest;
-use kenning_compose::generator::{Model, ModelError};
+use kenning_compose::generator::{Latency, Model, ModelError, Stability, UpstreamDependencies};
 
-use crate::commands::use_ring;
+use crate::commands::{Context, model};
+use crate::failure::Failure;
 
-/// Which model, if not the usual one of the provider whose key there is.
-const MODEL: &str = "KENNING_COMPOSE_MODEL";
-/// Keys, and the model that is meant by having one.
-const KEYS: [(&str, &str); 3] = [
-    ("ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
-    ("OPENAI_API_KEY", "gpt-5"),
-    ("GEMINI_API_KEY", "gemini-2.5-pro"),
+/// Keys, the provider whose they are, and the model that is meant by having one.
+const KEYS: [(&str, &str, &str); 3] = [
+    ("ANTHROPIC_API_KEY", "anthropic", "claude-sonnet-4-5"),
+    ("OPENAI_API_KEY", "openai", "gpt-5"),
+    ("GEMINI_API_KEY", "gemini", "gemini-2.5-pro"),
 ];
 
 struct Writer {
     client: Client,
     name: String,
+    upstream: UpstreamDependencies,
 }
 
-/// The model of the first provider whose key is set.
-pub(super) fn from_environment() -> Option<Arc<dyn Model>> {
+/// The model at the endpoint, or else of the first provider whose key is set.
+pub(super) fn of(context: &Context) -> Result<Option<Arc<dyn Model>>, Failure> {
+    let settings = &context.settings.compose;
+    let endpoint = settings.endpoint(&context.layers)?;
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let (_, usual) = KEYS.iter().find(|(key, _)| is_set(key))?;
-    use_ring();
-    let name = std::env::var(MODEL).ok().filter(|name| !name.trim().is_empty());
-    let name = name.unwrap_or_else(|| (*usual).to_owned());
-    let client = Client::new().inspect_err(|error| tracing::warn!(%error, "no model")).ok()?;
-    Some(Arc::new(Writer { client, name }))
+    let provider = KEYS.iter().find(|(key, ..)| is_set(key));
+    let (service, credentials, usual) = match (endpoint, provider) {
+        (Some(endpoint), _) => (endpoint, vec![], None),
+        (None, Some((key, provider, usual))) => (*provider, vec![(*key).to_owned()], Some(*usual)),
+        (None, None) => return Ok(None),
+    };
+    let name = settings.model().or(usual).ok_or_else(|| {
+        let problem = "it takes a model besides: set `compose.model`";
+        context.layers.fault("compose.endpoint", problem)
+    })?;
+    let client = model::client(endpoint)?;
+    let upstream = UpstreamDependencies {
+        services: vec![service.to_owned()],
+        credentials_required: credentials,
+        optional_services: Vec::new(),
+        expected_latency_ms: Latency::default(),
+        stability: Stability::Stable,
+        concurrency_safe: true,
+    };
+    Ok(Some(Arc::new(Writer { client, name: name.to_owned(), upstream })))
 }
 
 impl Model for Writer {
@@ -44,5 +60,9 @@ impl Model for Writer {
         let answer = runtime.block_on(self.client.exec_chat(&self.name, request, None));
         let answer = answer.map_err(|error| failed(&error))?;
         answer.into_first_text().ok_or_else(|| failed(&"it said nothing"))
+    }
+
+    fn upstream(&self) -> UpstreamDependencies {
+        self.upstream.clone()
     }
 }

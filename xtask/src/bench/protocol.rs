@@ -1,0 +1,345 @@
+//! What a call costs before anything is done for it: the same small call to the product, to the
+//! bare SDK that it stands on, and to the SDKs that others build on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::Folder;
+use crate::outside;
+use crate::run::{cargo, read, root};
+
+const WARM_UP: usize = 200;
+/// Each takes its turn this often, so that a busy machine is busy for all.
+const ROUNDS: usize = 8;
+const CALLS: usize = 500;
+const CONNECTIONS: &str = "32";
+const SECONDS: &str = "3";
+
+/// A server in both of its forms, and the call that is made to it.
+struct Peer {
+    name: &'static str,
+    stdio: Command,
+    http: Command,
+    /// Where it serves, if it does not say so itself.
+    port: Option<u16>,
+    call: Value,
+}
+
+/// What was measured of one server.
+#[derive(Default)]
+struct Costs {
+    start_ms: f64,
+    stdio_p50_us: f64,
+    memory_mb: f64,
+    calls_per_s: f64,
+    p99_ms: f64,
+    cpu_us: f64,
+}
+
+pub(super) fn measure() -> Result<String> {
+    let folder = Folder::new()?;
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    cargo(&["build", "--release", "--package", "kenning-mcp", "--example", "bare"])?;
+    let mut peers = peers(folder.path())?;
+    let mut costs: Vec<Costs> = peers.iter().map(|_| Costs::default()).collect();
+    over_stdio(&mut peers, &mut costs)?;
+    over_http(&mut peers, &mut costs, folder.path())?;
+    Ok(table(&peers, &costs))
+}
+
+fn peers(folder: &Path) -> Result<Vec<Peer>> {
+    let release = root().join("target/release");
+    let program = |path: PathBuf, words: &[&str]| {
+        let mut command = Command::new(path);
+        command.args(words);
+        command
+    };
+    let kenning = |words: &[&str]| {
+        let mut command = program(release.join("kenning"), words);
+        command.current_dir(root().join("examples/knowledge"));
+        command.env("XDG_DATA_HOME", folder.join("data")).env("KENNING_SERVER_LOG_LEVEL", "error");
+        command
+    };
+    let bare = |words: &[&str]| program(release.join("examples/bare"), words);
+    let python = outside::fastmcp()?;
+    let fastmcp = |port: &[&str]| {
+        let mut command = program(python.clone(), &[]);
+        command.arg(root().join("xtask/peers/echo.py")).args(port);
+        command
+    };
+    let parts = outside::typescript()?;
+    let typescript = |port: &[&str]| -> Result<Command> {
+        let mut command = parts.program("node")?;
+        command.arg(root().join("xtask/peers/echo.mjs")).args(port);
+        command.current_dir(parts.folder());
+        Ok(command)
+    };
+    let (one, other) = (free_port()?, free_port()?);
+    let echo = json!({"name": "echo", "arguments": {"text": "hello"}});
+    let lookup = json!({
+        "name": "lookup_capability",
+        "arguments": {"agent": "claude-code", "capability": "hooks"}
+    });
+    Ok(vec![
+        Peer {
+            name: "Kenning, `lookup_capability`",
+            stdio: kenning(&["serve"]),
+            http: kenning(&["serve", "--http", "127.0.0.1:0"]),
+            port: None,
+            call: lookup,
+        },
+        Peer {
+            name: "rmcp alone, echo",
+            stdio: bare(&[]),
+            http: bare(&["http"]),
+            port: None,
+            call: echo.clone(),
+        },
+        Peer {
+            name: "FastMCP, echo",
+            stdio: fastmcp(&[]),
+            http: fastmcp(&[&one.to_string()]),
+            port: Some(one),
+            call: echo.clone(),
+        },
+        Peer {
+            name: "TypeScript SDK, echo",
+            stdio: typescript(&[])?,
+            http: typescript(&[&other.to_string()])?,
+            port: Some(other),
+            call: echo,
+        },
+    ])
+}
+
+fn over_stdio(peers: &mut [Peer], costs: &mut [Costs]) -> Result<()> {
+    let mut sessions = Vec::new();
+    for (peer, costs) in peers.iter_mut().zip(costs.iter_mut()) {
+        let began = Instant::now();
+        let mut session = Session::start(&mut peer.stdio)?;
+        costs.start_ms = began.elapsed().as_secs_f64() * 1e3;
+        session.time(&peer.call, WARM_UP)?;
+        sessions.push(session);
+    }
+    let mut times: Vec<Vec<Duration>> = peers.iter().map(|_| Vec::new()).collect();
+    for _ in 0..ROUNDS {
+        for ((session, peer), times) in sessions.iter_mut().zip(peers.iter()).zip(&mut times) {
+            times.extend(session.time(&peer.call, CALLS)?);
+        }
+    }
+    for ((session, costs), times) in sessions.iter().zip(costs).zip(&mut times) {
+        times.sort_unstable();
+        costs.stdio_p50_us = times[times.len() / 2].as_secs_f64() * 1e6;
+        costs.memory_mb = memory_mb(session.child.id())?;
+    }
+    Ok(())
+}
+
+fn over_http(peers: &mut [Peer], costs: &mut [Costs], folder: &Path) -> Result<()> {
+    outside::wrk()?;
+    let mut servers = Vec::new();
+    for peer in peers.iter_mut() {
+        servers.push(Serving::start(&mut peer.http, peer.port)?);
+    }
+    for _ in 0..3 {
+        for ((server, peer), costs) in servers.iter().zip(peers.iter()).zip(costs.iter_mut()) {
+            let before = cpu_us(server.child.id())?;
+            let load = load(&server.url, &peer.call, folder)
+                .with_context(|| format!("{} under load", peer.name))?;
+            let cpu = (cpu_us(server.child.id())? - before) / load.calls;
+            // The best of three: what else the machine does can only make it worse.
+            if load.calls_per_s > costs.calls_per_s {
+                (costs.calls_per_s, costs.p99_ms) = (load.calls_per_s, load.p99_ms);
+                costs.cpu_us = cpu;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A client that waits for each answer.
+struct Session {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn start(command: &mut Command) -> Result<Self> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = child.spawn()?;
+        let input = child.stdin.take().context("no way in")?;
+        let output = BufReader::new(child.stdout.take().context("no way out")?);
+        let mut session = Self { child, input, output };
+        session.ask(&request(
+            0,
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "bench", "version": "1"}
+            }),
+        ))?;
+        writeln!(session.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
+        Ok(session)
+    }
+
+    fn time(&mut self, call: &Value, times: usize) -> Result<Vec<Duration>> {
+        let line = request(1, "tools/call", call);
+        (0..times).map(|_| self.ask(&line)).collect()
+    }
+
+    /// How long the answer took.
+    fn ask(&mut self, line: &str) -> Result<Duration> {
+        let began = Instant::now();
+        self.input.write_all(line.as_bytes())?;
+        loop {
+            let mut answer = String::new();
+            self.output.read_line(&mut answer)?;
+            ensure!(!answer.is_empty(), "the server went away");
+            // Others send notifications in between.
+            if answer.contains("\"id\"") {
+                let took = began.elapsed();
+                let failed = answer.contains("\"error\"") || answer.contains("\"isError\":true");
+                ensure!(!failed, "{answer}");
+                return Ok(took);
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Serving {
+    child: Child,
+    url: String,
+}
+
+impl Serving {
+    fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
+        let quiet = command.stdin(Stdio::null());
+        let Some(port) = port else {
+            // One says it to people, the other to programs.
+            let mut child = quiet.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+            let (out, err) = (child.stdout.take(), child.stderr.take());
+            let lines = err.map(|err| BufReader::new(err).lines());
+            let told = |line: &String| line.contains("http://") && line.ends_with("/mcp");
+            let from_out = |out| BufReader::new(out).lines().map_while(Result::ok).find(told);
+            let url = match lines.and_then(|lines| lines.map_while(Result::ok).find(told)) {
+                Some(url) => Some(url),
+                None => out.and_then(from_out),
+            };
+            let url = url.context("the server did not say where it is")?;
+            let url = url.split_whitespace().last().unwrap_or_default().to_owned();
+            return Ok(Self { child, url });
+        };
+        let child = quiet.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let serving = Self { child, url: format!("http://127.0.0.1:{port}/mcp") };
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            ensure!(began.elapsed() < Duration::from_secs(60), "{} is not there", serving.url);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(serving)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Load {
+    calls: f64,
+    calls_per_s: f64,
+    p99_ms: f64,
+}
+
+/// `wrk` calls as fast as it is answered, over so many connections.
+fn load(url: &str, call: &Value, folder: &Path) -> Result<Load> {
+    let script = folder.join("call.lua");
+    let body = request(1, "tools/call", call);
+    fs::write(
+        &script,
+        format!(
+            "wrk.method = \"POST\"\nwrk.body = [==[{body}]==]\n\
+             wrk.headers[\"Content-Type\"] = \"application/json\"\n\
+             wrk.headers[\"Accept\"] = \"application/json, text/event-stream\"\n\
+             wrk.headers[\"MCP-Protocol-Version\"] = \"2025-11-25\"\n\
+             function done(summary, latency)\n\
+             local e = summary.errors\n\
+             io.write(string.format('{{\"calls\": %d, \"us\": %d, \"failed\": %d, \"p99\": %f}}\\n', \
+             summary.requests, summary.duration, e.connect + e.read + e.write + e.status + e.timeout, \
+             latency:percentile(99)))\nend\n"
+        ),
+    )?;
+    let mut wrk = Command::new("wrk");
+    wrk.args(["--threads", "1", "--connections", CONNECTIONS, "--duration", SECONDS, "--script"]);
+    let said = read(wrk.arg(&script).arg(url))?;
+    let said: Value = serde_json::from_str(super::last_line(&said))?;
+    ensure!(said["failed"] == 0, "{said}");
+    let number = |name: &str| said[name].as_f64().context("wrk says how it went");
+    let calls = number("calls")?;
+    ensure!(calls > 0.0, "{url} answered nothing");
+    Ok(Load { calls, calls_per_s: calls / number("us")? * 1e6, p99_ms: number("p99")? / 1e3 })
+}
+
+fn request(id: u64, method: &str, params: &Value) -> String {
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+}
+
+/// One that nobody has now.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn memory_mb(process: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kb = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    Ok(kb.context("no memory in /proc")? / 1024.0)
+}
+
+/// What a process has used of the processors so far.
+fn cpu_us(process: u32) -> Result<f64> {
+    /// What the kernel counts in, on every Linux.
+    const TICK_US: f64 = 10_000.0;
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let after_name = stat.rsplit_once(')').context("no name in /proc")?.1;
+    let fields: Vec<f64> =
+        after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse().ok()).collect();
+    Ok(fields.iter().sum::<f64>() * TICK_US)
+}
+
+fn table(peers: &[Peer], costs: &[Costs]) -> String {
+    let mut out = String::from(
+        "One small call over standard input and output, one after the other in turns; and over \
+         HTTP as fast as `wrk` with 32 connections is answered on the same two cores, the best of \
+         three turns. The product looks a capability up in its catalog, remembers the call in its \
+         store, and counts it; the others only say what they are told. `start` is from the start of \
+         the process to the first answer.\n\n\
+         | | start | stdio p50 | memory | HTTP calls/s | p99 | CPU a call |\n|---|---|---|---|---|---|---|\n",
+    );
+    for (peer, costs) in peers.iter().zip(costs) {
+        let Costs { start_ms, stdio_p50_us, memory_mb, calls_per_s, p99_ms, cpu_us } = costs;
+        out += &format!(
+            "| {} | {start_ms:.0} ms | {stdio_p50_us:.0} µs | {memory_mb:.0} MB | {calls_per_s:.0} | \
+             {p99_ms:.1} ms | {cpu_us:.0} µs |\n",
+            peer.name
+        );
+    }
+    out
+}
