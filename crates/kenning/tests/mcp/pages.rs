@@ -382,7 +382,8 @@ async fn very_many_files_are_drawn_as_folders() {
             let folder = command.get_current_dir().unwrap().join(format!("team-{}", number % 4));
             std::fs::create_dir_all(&folder).unwrap();
             let waits = if number == 5 { "- blocked_by: [n2]\n" } else { "" };
-            let text = format!("# Number {number}\n- id: n{number}\n{waits}\nText.\n");
+            let text =
+                format!("# Number {number}\n- id: n{number}\n{waits}<!-- content -->\nText.\n");
             std::fs::write(folder.join(format!("{number}.md")), text).unwrap();
         }
     });
