@@ -2,7 +2,12 @@
 // a narrow screen shows which tab is open.
 "use strict";
 
-document.querySelector("nav a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+const tab = document.querySelector("nav a[aria-current]");
+if (tab) {
+  // Scrolling the tab itself into view would move where the Tab key begins.
+  const nav = tab.parentElement;
+  nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+}
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable]");
