@@ -136,7 +136,7 @@ fn description() -> Result<String> {
 
 /// One page of the server, from the benchmark of that name.
 #[derive(Debug, Deserialize)]
-struct Page {
+struct Asked {
     page: String,
     p50_ms: f64,
     p99_ms: f64,
@@ -152,7 +152,7 @@ fn page() -> Result<String> {
          | page | median | 99th percentile | kB |\n|---|---|---|---|\n"
         .to_owned();
     for line in printed.lines().filter(|line| line.starts_with('{')) {
-        let Page { page, p50_ms, p99_ms, bytes } = serde_json::from_str(line)?;
+        let Asked { page, p50_ms, p99_ms, bytes } = serde_json::from_str(line)?;
         let path = page.split('/').map(|part| if part.starts_with("g-") { "ID" } else { part });
         let path = path.collect::<Vec<_>>().join("/");
         table += &format!(
