@@ -22,6 +22,7 @@ cargo xtask test     everything: format, lints, tests, documents, the MCP confor
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
+cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
 cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
@@ -35,6 +36,7 @@ fn main() -> Result<()> {
         ["test"] => test(),
         ["clients"] => clients(),
         ["browser"] => browser(),
+        ["pictures"] => pictures(),
         ["rest"] => rest(),
         ["conformance"] => conformance(),
         ["replicas"] => replicas(),
@@ -81,6 +83,12 @@ fn browser() -> Result<()> {
     browser::check(&parts)
 }
 
+fn pictures() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    browser::pictures(&parts)
+}
+
 fn conformance() -> Result<()> {
     let parts = outside::install()?;
     build()?;
@@ -94,7 +102,7 @@ fn replicas() -> Result<()> {
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and
 /// compiles every dependency a second time.
-fn build() -> Result<()> {
+pub(crate) fn build() -> Result<()> {
     cargo(&["build", "--workspace", "--bins", "--examples"])
 }
 

@@ -144,6 +144,16 @@ pub(crate) fn haproxy() -> Result<&'static str> {
     Ok(HAPROXY)
 }
 
+/// Fonts that the pictures of the documents look well in.
+pub(crate) fn fonts() -> Result<()> {
+    let listed = Command::new("fc-list").output().map(|output| output.stdout).unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    if ["Inter", "JetBrains Mono"].iter().all(|name| listed.contains(name)) {
+        return Ok(());
+    }
+    install_package("the fonts of the pictures", &["fonts-inter", "fonts-jetbrains-mono"])
+}
+
 fn install_npm() -> Result<()> {
     install_package("Node.js and npm", &["nodejs", "npm"])
 }

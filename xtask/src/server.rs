@@ -25,7 +25,8 @@ impl Server {
     pub(crate) fn start(knowledge: &Path, home: &Path, variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = kenning(home);
         command.arg("--root").arg(knowledge).args(["serve", "--http", "127.0.0.1:0"]);
-        command.envs(variables.iter().copied());
+        // What is composed is written into the folder it works in.
+        command.current_dir(knowledge).envs(variables.iter().copied());
         let mut child = command.stderr(Stdio::piped()).spawn().context("the server")?;
         let stderr = child.stderr.take().context("the server's messages are piped")?;
         let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);

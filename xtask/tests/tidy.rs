@@ -38,7 +38,16 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-knowledge", &["kenning-embed"]),
-    ("kenning-web", &["kenning-catalog", "kenning-gaps", "kenning-knowledge", "kenning-registry"]),
+    (
+        "kenning-web",
+        &[
+            "kenning-catalog",
+            "kenning-compose",
+            "kenning-gaps",
+            "kenning-knowledge",
+            "kenning-registry",
+        ],
+    ),
     ("kenning-wrap", &["kenning-gaps"]),
     ("kenning-catalog", &[]),
     ("kenning-compose", &[]),

@@ -14,6 +14,7 @@ use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use http_body_util::BodyExt;
 use kenning_catalog::Catalog;
+use kenning_compose::Compose;
 use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
 use kenning_knowledge::discover::{Discovery, Miss, MissLog};
@@ -55,6 +56,8 @@ pub struct Rooms {
     pub usage: Option<Arc<dyn UsageLog>>,
     /// What is missing; `None` without a place to remember it.
     pub gaps: Option<Gaps>,
+    /// Files made from all of that; `None` without a folder to keep them in.
+    pub compose: Option<Compose>,
 }
 
 impl Rooms {

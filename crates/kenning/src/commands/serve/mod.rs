@@ -102,14 +102,17 @@ fn serve_rooms(
     hearing.offers(&inventory);
     let discovery = Arc::new(context.settings.discovery.clone());
     let catalog = Arc::new(context.catalog()?);
-    // It makes a folder to keep things in, which nobody needs who does not compose.
-    let compose = inventory.has(Toolset::Compose).then(|| {
+    let transport = context.settings.server.transport;
+    // It makes a folder to keep things in, which nobody needs who does not compose. The page does.
+    let with_tools = inventory.has(Toolset::Compose);
+    let compose = (with_tools || transport == Transport::Http).then(|| {
         let (registry, gaps) = (registry.clone(), gaps.clone());
         context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
     });
+    let compose = compose.flatten();
     let rooms = Rooms {
         registry: registry.clone(),
-        compose: compose.flatten(),
+        compose: compose.clone().filter(|_| with_tools),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
         usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
         gaps: gaps.clone(),
@@ -124,8 +127,8 @@ fn serve_rooms(
         misses: rooms.misses.clone(),
         usage: rooms.usage.clone(),
         gaps,
+        compose,
     };
-    let transport = context.settings.server.transport;
     let server = Server::new(
         inventory,
         rooms,
