@@ -6,6 +6,7 @@ mod clients;
 mod conformance;
 mod mcpeye;
 mod outside;
+mod replicas;
 mod rest;
 mod run;
 mod server;
@@ -16,13 +17,15 @@ use crate::run::cargo;
 
 const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite,
-                     real clients, REST and the page in a browser; installs what it needs below target/outside
+                     real clients, REST, the page in a browser and replicas behind a balancer;
+                     installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
 cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
+cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -36,6 +39,7 @@ fn main() -> Result<()> {
         ["pictures"] => pictures(),
         ["rest"] => rest(),
         ["conformance"] => conformance(),
+        ["replicas"] => replicas(),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -56,6 +60,7 @@ fn test() -> Result<()> {
     rest::check()?;
     mcpeye::check()?;
     browser::check(&parts)?;
+    replicas::check()?;
     println!("all is well");
     Ok(())
 }
@@ -88,6 +93,11 @@ fn conformance() -> Result<()> {
     let parts = outside::install()?;
     build()?;
     conformance::check(&parts)
+}
+
+fn replicas() -> Result<()> {
+    build()?;
+    replicas::check()
 }
 
 /// With `--workspace`, as the tests: another selection of packages means other features, and

@@ -56,7 +56,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
     ("heard-server", &["kenning-gaps", "kenning-wrap"]),
-    ("xtask", &[]),
+    ("xtask", &["kenning-testkit"]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.
