@@ -10,6 +10,7 @@
 mod api;
 mod document;
 mod guard;
+mod guesses;
 mod ingest;
 mod operation;
 mod pages;
