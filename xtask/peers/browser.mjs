@@ -1,13 +1,14 @@
 // Drives the page in Chromium: every view in both colour schemes and on a phone, every form, the
-// live map, the keyboard, and what is left without a script. Accessibility is judged by axe.
+// live map, the keyboard, and what is left without a script. Accessibility is judged by axe; what
+// the browser measured of each view is written down in record.json, beside the pictures.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import assert from "node:assert/strict";
 
-const { OUTSIDE, CHROMIUM, PROFILE, KNOWLEDGE, ADDRESS, GUARDED, TOKEN, SCREENSHOTS } = process.env;
+const { OUTSIDE, CHROMIUM, PROFILE, KNOWLEDGE, ADDRESS, GUARDED, TOKEN, SCREENSHOTS, PICTURES } = process.env;
 const require = createRequire(join(OUTSIDE, "package.json"));
 const { default: puppeteer } = await import(pathToFileURL(require.resolve("puppeteer-core")));
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -23,8 +24,13 @@ const VIEWS = {
   gaps: "/gaps?status=all",
   usage: "/usage",
   map: "/map",
+  compose: "/compose",
+  artifact: "/compose/artifact/agents-md?preview=yes",
+  content: "/compose/content/agents-md",
   api: "/api",
 };
+/** How much of what is seen may move while a page loads; browsers call up to 0.1 good. */
+const MOST_SHIFT = 0.01;
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true };
 
@@ -39,9 +45,24 @@ const browser = await puppeteer.launch({
 
 const complaints = [];
 
+/** Runs in the page, before anything of it: notes what only the browser sees. */
+function watch() {
+  const seen = { shift: 0, largest: 0, first: 0, violations: [] };
+  globalThis.seen = seen;
+  const on = (type, note) => new PerformanceObserver((list) => list.getEntries().forEach(note))
+    .observe({ type, buffered: true });
+  on("layout-shift", (entry) => { if (!entry.hadRecentInput) seen.shift += entry.value; });
+  on("largest-contentful-paint", (entry) => { seen.largest = entry.startTime; });
+  on("paint", (entry) => { if (entry.name === "first-contentful-paint") seen.first = entry.startTime; });
+  document.addEventListener("securitypolicyviolation", (event) => {
+    seen.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
+  });
+}
+
 async function tab() {
   const page = await browser.newPage();
   await page.setViewport(DESKTOP);
+  await page.evaluateOnNewDocument(watch);
   page.on("console", (message) => {
     const expected = /the server responded with a status of 4/.test(message.text());
     if (message.type() === "error" && !expected) complaints.push(`${page.url()}: ${message.text()}`);
@@ -160,13 +181,87 @@ async function forms(page) {
   }
 }
 
-async function searches(page) {
+/** Presses Tab until what has the focus says this, which must be seen to have it. */
+async function tabTo(page, words) {
+  for (let step = 0; step < 60; step += 1) {
+    await page.keyboard.press("Tab");
+    const [said, outline] = await page.evaluate(() => {
+      const { activeElement: here } = document;
+      return [here.textContent.trim(), getComputedStyle(here).outlineStyle];
+    });
+    if (said === words) {
+      assert.notEqual(outline, "none", `${page.url()}: "${words}" does not show that it has the focus`);
+      return;
+    }
+  }
+  assert.fail(`${page.url()}: Tab does not lead to "${words}"`);
+}
+
+const enter = (page) => Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+
+/** Without a mouse: past the navigation, through its tabs, to a search and a node it found. */
+async function keyboardOnly(page) {
   await open(page, "/");
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  for (const [name, path] of [["Gaps", "/gaps"], ["Compose", "/compose"], ["Search", "/search"]]) {
+    await open(page, "/");
+    await tabTo(page, name);
+    await enter(page);
+    assert.equal(new URL(page.url()).pathname, path);
+  }
+  await open(page, "/usage");
+  await page.keyboard.press("/");
+  await page.keyboard.type("incident");
+  await enter(page);
+  await says(page, "Found");
+  await tabTo(page, "Incident Response");
+  await enter(page);
+  assert.equal(new URL(page.url()).pathname, "/node");
+}
+
+/** Files from what is known: looked at, written, and not written over what others did. */
+async function composes(page) {
+  await open(page, "/compose");
+  await judge(page, "compose");
+  await Promise.all([page.waitForNavigation(), page.click('a[href="/compose/artifact/agents-md"]')]);
+  await page.type('[name="v.max_tokens"]', "900");
+  await enter(page);
+  await says(page, "tokens");
+  assert.ok(page.url().includes("preview=yes") && !page.url().includes("form_token"), page.url());
+  const write = () => Promise.all([page.waitForNavigation(), page.click('button[formaction$="/build"]')]);
+  await write();
+  await says(page, "The files are written.");
+  const file = join(KNOWLEDGE, "AGENTS.md");
+  assert.ok(existsSync(file));
+  await write();
+  await says(page, "Nothing to write");
+  appendFileSync(file, "\nA note by hand.\n");
+  await write();
+  await says(page, "was changed since");
+  await judge(page, "a file that somebody changed");
+  await page.click('[name="force"]');
+  await write();
+  await says(page, "The files are written.");
+  assert.ok(!readFileSync(file, "utf8").includes("by hand"));
+
+  await open(page, "/compose/content/client-config");
+  await Promise.all([page.waitForNavigation(), page.click('button[formaction$="/generate"]')]);
+  await says(page, "The text is generated");
+  await says(page, "Version of");
+  await judge(page, "a content with a version");
+  VIEWS.version = page.url().slice(ADDRESS.length).replace(/&done=.*/, "");
+  await Promise.all([page.waitForNavigation(), page.click('button[name="preview"]')]);
+  await says(page, "not kept");
+}
+
+async function searches(page) {
+  await open(page, "/");
   await page.keyboard.press("/");
   await page.keyboard.type("access token");
-  await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+  await enter(page);
   await says(page, "Found");
   await page.select("#type", "keyword");
   await page.$eval("#scope", (element) => { element.value = "guidelines/SECURITY.md"; });
@@ -189,6 +284,11 @@ async function liveMap(page) {
   assert.ok(await page.evaluate(() => performance.getEntriesByType("navigation").length === 1));
 }
 
+/** Until everything is found by its meaning, too. */
+async function vectors(page) {
+  do await open(page, "/"); while ((await text(page)).includes("Vectors are being computed"));
+}
+
 /** Calls that count as use, so that there is something to draw. */
 async function use() {
   for (const question of ["access token", "migration", "release", "incident"]) {
@@ -197,7 +297,40 @@ async function use() {
   await fetch(`${ADDRESS}/api/v1/retrieve_knowledge?ids=guidelines%2FSECURITY.md`);
 }
 
+/** What the browser measured of the page that is open, loaded without a cache. */
+async function measured(page) {
+  await page.waitForFunction(() => globalThis.seen.first > 0 && globalThis.seen.largest > 0, { polling: 50 });
+  return page.evaluate(() => {
+    const loaded = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
+    const { seen } = globalThis;
+    return {
+      shift: seen.shift,
+      first_paint_ms: Math.round(seen.first),
+      largest_paint_ms: Math.round(seen.largest),
+      bytes: loaded.reduce((sum, entry) => sum + entry.transferSize, 0),
+      elements: document.querySelectorAll("*").length,
+      violations: seen.violations,
+      too_wide: document.documentElement.scrollWidth - innerWidth,
+    };
+  });
+}
+
+/** The pictures of the README, in both colour schemes. */
+async function forReadme(page) {
+  if (!PICTURES) return;
+  await page.setViewport({ width: 1180, height: 980, deviceScaleFactor: 2 });
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await open(page, VIEWS.search);
+    await page.evaluate(() => document.activeElement.blur());
+    const path = join(PICTURES, `search-${scheme}.webp`);
+    await page.screenshot({ path, type: "webp", quality: 80 });
+  }
+}
+
 async function pictures(page) {
+  const record = [];
+  await page.setCacheEnabled(false);
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
     for (const [device, viewport] of [["desktop", DESKTOP], ["phone", PHONE]]) {
@@ -205,13 +338,17 @@ async function pictures(page) {
       for (const [name, path] of Object.entries(VIEWS)) {
         const label = `${name}-${scheme}-${device}`;
         await open(page, path);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (wide > 1) complaints.push(`${label}: ${wide} pixels too wide`);
+        const found = await measured(page);
+        record.push({ view: name, path, scheme, device, ...found });
+        if (found.too_wide > 1) complaints.push(`${label}: ${found.too_wide} pixels too wide`);
+        if (found.shift >= MOST_SHIFT) complaints.push(`${label}: ${found.shift} of it moves while it loads`);
+        complaints.push(...found.violations.map((violation) => `${label}: against the policy: ${violation}`));
         await judge(page, label);
         await page.screenshot({ path: join(SCREENSHOTS, `${label}.png`), fullPage: true });
       }
     }
   }
+  writeFileSync(join(SCREENSHOTS, "record.json"), JSON.stringify(record, null, 1));
 }
 
 async function withoutScript() {
@@ -243,10 +380,16 @@ async function login() {
 
 try {
   const page = await tab();
+  await vectors(page);
+  await use();
+  await forReadme(page);
+  await page.setViewport(DESKTOP);
+  await page.emulateMediaFeatures([]);
   await forms(page);
+  await composes(page);
+  await keyboardOnly(page);
   await searches(page);
   await liveMap(page);
-  await use();
   await pictures(page);
   await withoutScript();
   await login();

@@ -8,6 +8,7 @@ mod deny;
 mod fuzz;
 mod mcpeye;
 mod outside;
+mod replicas;
 mod rest;
 mod run;
 mod server;
@@ -18,13 +19,15 @@ use crate::run::cargo;
 
 const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, licences, a little fuzzing, the MCP
-                     conformance suite, real clients, REST and the page in a browser; installs what it
-                     needs below target/outside
+                     conformance suite, real clients, REST, the page in a browser and replicas behind
+                     a balancer; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
+cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
+cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
 cargo xtask deny     only licences, sources and duplicates of the crates we use, of that
 cargo xtask fuzz [--seconds N] [TARGET…]
                      looks for inputs that do harm, ten minutes a target unless told otherwise
@@ -41,8 +44,10 @@ fn main() -> Result<()> {
         ["test"] => test(),
         ["clients"] => clients(),
         ["browser"] => browser(),
+        ["pictures"] => pictures(),
         ["rest"] => rest(),
         ["conformance"] => conformance(),
+        ["replicas"] => replicas(),
         ["deny"] => deny::check(),
         ["fuzz", words @ ..] => fuzz::asked(words),
         ["docs"] => docs(),
@@ -67,6 +72,7 @@ fn test() -> Result<()> {
     rest::check()?;
     mcpeye::check()?;
     browser::check(&parts)?;
+    replicas::check()?;
     println!("all is well");
     Ok(())
 }
@@ -89,15 +95,26 @@ fn browser() -> Result<()> {
     browser::check(&parts)
 }
 
+fn pictures() -> Result<()> {
+    let parts = outside::install()?;
+    build()?;
+    browser::pictures(&parts)
+}
+
 fn conformance() -> Result<()> {
     let parts = outside::install()?;
     build()?;
     conformance::check(&parts)
 }
 
+fn replicas() -> Result<()> {
+    build()?;
+    replicas::check()
+}
+
 /// With `--workspace`, as the tests: another selection of packages means other features, and
 /// compiles every dependency a second time.
-fn build() -> Result<()> {
+pub(crate) fn build() -> Result<()> {
     cargo(&["build", "--workspace", "--bins", "--examples"])
 }
 

@@ -90,9 +90,15 @@ pub(crate) fn mcpeye() -> Result<PathBuf> {
     Ok(programs("mcpeye", &["mcp==1.30.0", "mcpeye==0.1.5"])?.join("python"))
 }
 
+/// A Python with an MCP client, and with Prometheus's own parser.
+pub(crate) fn replicas() -> Result<PathBuf> {
+    let packages = ["mcp==1.30.0", "prometheus-client==0.26.0"];
+    Ok(programs("replicas", &packages)?.join("python"))
+}
+
 /// A Python with the SDK that most Python servers are made with.
 pub(crate) fn fastmcp() -> Result<PathBuf> {
-    Ok(programs("fastmcp", &["fastmcp==4.1.4"])?.join("python"))
+    Ok(programs("fastmcp", &["fastmcp==4.1.0"])?.join("python"))
 }
 
 /// Calls as fast as it is answered.
@@ -127,6 +133,25 @@ pub(crate) fn chromium() -> Result<&'static str> {
         install_package("chromium", &[CHROMIUM])?;
     }
     Ok(CHROMIUM)
+}
+
+/// A balancer to put servers behind.
+pub(crate) fn haproxy() -> Result<&'static str> {
+    const HAPROXY: &str = "haproxy";
+    if Command::new(HAPROXY).arg("-v").output().is_err() {
+        install_package("HAProxy", &[HAPROXY])?;
+    }
+    Ok(HAPROXY)
+}
+
+/// Fonts that the pictures of the documents look well in.
+pub(crate) fn fonts() -> Result<()> {
+    let listed = Command::new("fc-list").output().map(|output| output.stdout).unwrap_or_default();
+    let listed = String::from_utf8_lossy(&listed);
+    if ["Inter", "JetBrains Mono"].iter().all(|name| listed.contains(name)) {
+        return Ok(());
+    }
+    install_package("the fonts of the pictures", &["fonts-inter", "fonts-jetbrains-mono"])
 }
 
 fn install_npm() -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
 
@@ -25,15 +25,27 @@ impl Server {
     pub(crate) fn start(knowledge: &Path, home: &Path, variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = kenning(home);
         command.arg("--root").arg(knowledge).args(["serve", "--http", "127.0.0.1:0"]);
-        command.envs(variables.iter().copied());
+        // What is composed is written into the folder it works in.
+        command.current_dir(knowledge).envs(variables.iter().copied());
         let mut child = command.stderr(Stdio::piped()).spawn().context("the server")?;
         let stderr = child.stderr.take().context("the server's messages are piped")?;
         let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
-        let page = lines.find_map(|line| Some(line.strip_prefix("Page  ")?.to_owned()));
+        // In JSON, if that is asked for.
+        let page =
+            lines.find_map(|line| Some(line.split_once("Page  ")?.1.split('"').next()?.to_owned()));
         // Whoever logs must not wait for somebody to read it.
         std::thread::spawn(move || lines.for_each(drop));
         let page = page.context("the server did not say where it is")?;
         Ok(Self { child, address: page.trim_end_matches('/').to_owned() })
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn wait(&mut self) -> Result<ExitStatus> {
+        Ok(self.child.wait()?)
     }
 }
 

@@ -56,6 +56,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
         "kenning-web",
         &[
             "kenning-catalog",
+            "kenning-compose",
             "kenning-gaps",
             "kenning-knowledge",
             "kenning-registry",
@@ -71,7 +72,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("kenning-testkit", &[]),
     ("kenning-visible", &[]),
     ("heard-server", &["kenning-gaps", "kenning-wrap"]),
-    ("xtask", &[]),
+    ("xtask", &["kenning-testkit"]),
 ];
 
 /// What the rooms must not know: protocols, servers and databases.

@@ -144,7 +144,12 @@ impl Compose {
     }
 
     /// Whether nothing is lost by writing `text` to a file.
-    fn is_ours(&self, known: Option<&Manifest>, file: &str, text: &str) -> Result<bool, Error> {
+    pub(crate) fn is_ours(
+        &self,
+        known: Option<&Manifest>,
+        file: &str,
+        text: &str,
+    ) -> Result<bool, Error> {
         let there = self.inner.root.read(file, self.inner.limits.max_content_size_bytes)?;
         let Some(there) = there else { return Ok(true) };
         let left = known.and_then(|manifest| manifest.outputs.get(file));
@@ -219,7 +224,7 @@ fn redirect(config: &mut ArtifactConfig, path: Option<&str>) -> Result<(), Error
     Ok(())
 }
 
-fn left_out(children: &[ChildReport]) -> Vec<String> {
+pub(crate) fn left_out(children: &[ChildReport]) -> Vec<String> {
     let problems = children.iter().filter_map(|child| {
         let problem = child.problem.as_ref()?;
         Some(format!("`{}` is left out: {problem}", child.id))

@@ -10,7 +10,7 @@ use crate::changes::{Changes, changes};
 use crate::config::ContentConfig;
 use crate::error::Error;
 use crate::generator::{Job, Selection};
-use crate::model::{Context, Shown, Timestamp, hash, yes};
+use crate::model::{Context, Shown, Timestamp, count_tokens, hash, yes};
 use crate::prepare::Prepared;
 use crate::template::Sandbox;
 use crate::version::Version;
@@ -102,6 +102,8 @@ pub struct PreviewResponse {
     pub content_id: String,
     pub size_bytes: usize,
     pub lines: usize,
+    /// Of all of it, shown or not
+    pub tokens: usize,
     #[serde(flatten)]
     pub shown: Shown,
     /// Such as values of the context that nothing uses
@@ -185,6 +187,7 @@ impl Compose {
             content_id: config.id.clone(),
             size_bytes: generated.text.len(),
             lines: generated.text.lines().count(),
+            tokens: count_tokens(&generated.text),
             shown: Shown::of(&generated.text),
             warnings,
             metadata,

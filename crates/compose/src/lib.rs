@@ -3,7 +3,7 @@
 //! A *content config* says how one text is made; a [`generator`] makes it. An *artifact config* says
 //! which contents become which files. Both are [`config`]s: JSON in the workspace, or built in.
 //! [`Compose`] does what the tools of the contract do: [`generate`], [`batch`] and [`assemble`]
-//! make things, [`lifecycle`] writes configs, [`storage`], [`delete`], [`list`] and [`trace`] look
+//! make things, [`preview`] shows an artifact that is not made yet, [`lifecycle`] writes configs, [`storage`], [`delete`], [`list`] and [`trace`] look
 //! after what was made, [`validate`] holds it against rules. What a text is made from is read
 //! through [`sources`], which somebody else implements; what a model writes comes from a
 //! [`generator::Model`], which somebody else has.
@@ -28,6 +28,7 @@ pub mod list;
 mod merge;
 pub mod model;
 mod prepare;
+pub mod preview;
 pub mod sources;
 pub mod storage;
 mod template;
@@ -39,7 +40,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{ConfigType, Configs};
+use config::{ArtifactConfig, ConfigType, Configs, ContentConfig, Loaded};
 pub use error::{Code, Error, ErrorBody};
 use folder::Folder;
 use generator::{Credentials, Generators, Metadata, Model, NoCredentials};
@@ -138,6 +139,16 @@ impl Compose {
     /// A config as it is written: `config://{type}/{id}`.
     pub fn config(&self, config_type: ConfigType, id: &str) -> Result<serde_json::Value, Error> {
         self.inner.configs.data(config_type, id).map(|(data, _)| data)
+    }
+
+    /// A content config with where it came from.
+    pub fn content_config(&self, id: &str) -> Result<Loaded<ContentConfig>, Error> {
+        self.inner.configs.content(id)
+    }
+
+    /// An artifact config with where it came from.
+    pub fn artifact_config(&self, id: &str) -> Result<Loaded<ArtifactConfig>, Error> {
+        self.inner.configs.artifact(id)
     }
 
     /// The ids of all configs of a type, sorted.

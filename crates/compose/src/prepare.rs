@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::Compose;
-use crate::config::{ContentConfig, SourceInput};
+use crate::config::{ContentConfig, Pattern, SourceInput};
 use crate::error::{Error, Kind};
 use crate::generator::{Generator, Selection, fill_value, select};
 use crate::model::{Context, hash};
@@ -61,21 +61,35 @@ impl Compose {
         })
     }
 
+    /// The generator of each pattern of a content config, whether or not it can be used here.
+    pub fn selections(&self, config: &ContentConfig) -> Result<Vec<Selection>, Error> {
+        let patterns = config.generation.patterns.iter();
+        patterns.map(|pattern| Ok(self.chosen(config, pattern)?.0)).collect()
+    }
+
     fn parts(&self, config: &ContentConfig) -> Result<Vec<Part>, Error> {
-        let max = self.inner.limits.max_content_size_bytes;
         let parts = config.generation.patterns.iter().map(|pattern| {
-            let template = match &pattern.template_file {
-                None => pattern.template.clone(),
-                Some(path) => {
-                    let text = self.inner.root.read(path, max)?;
-                    Some(text.ok_or_else(|| Error::not_found(Kind::File, path, []))?)
-                }
-            };
-            let selection = select(pattern, template.as_deref(), &config.elements);
+            let (selection, template) = self.chosen(config, pattern)?;
             let generator = self.inner.generators.ready(&selection)?;
             Ok(Part { generator, selection, template })
         });
         parts.collect()
+    }
+
+    /// A pattern's generator and its template, wherever that lies.
+    fn chosen(
+        &self,
+        config: &ContentConfig,
+        pattern: &Pattern,
+    ) -> Result<(Selection, Option<String>), Error> {
+        let template = match &pattern.template_file {
+            None => pattern.template.clone(),
+            Some(path) => {
+                let text = self.inner.root.read(path, self.inner.limits.max_content_size_bytes)?;
+                Some(text.ok_or_else(|| Error::not_found(Kind::File, path, []))?)
+            }
+        };
+        Ok((select(pattern, template.as_deref(), &config.elements), template))
     }
 
     /// Puts what the sources say into the context. What the request gave is there already.

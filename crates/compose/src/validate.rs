@@ -10,6 +10,7 @@ use crate::config::{ConfigType, Retrieval};
 use crate::error::{Error, Kind};
 use crate::id::check_id;
 use crate::merge::yaml;
+use crate::model::count_tokens;
 
 /// The size a compiled pattern may have: enough for any that a person writes.
 const PATTERN_BYTES: usize = 1_000_000;
@@ -194,7 +195,7 @@ fn problems(rule: &Rule, text: &str, format: &str) -> Result<Vec<String>, String
     match rule.kind {
         RuleType::Length => within("characters", text.chars().count(), config),
         RuleType::Lines => within("lines", text.lines().count(), config),
-        RuleType::Tokens => within("tokens", bpe_openai::o200k_base().count(text), config),
+        RuleType::Tokens => within("tokens", count_tokens(text), config),
         RuleType::RequiredFields => required_fields(config, text, format),
         RuleType::Pattern => pattern(config, text),
         RuleType::Forbidden => {

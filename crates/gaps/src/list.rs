@@ -7,6 +7,7 @@ use crate::Gaps;
 use crate::ask::AskKind;
 use crate::error::Error;
 use crate::gap::{Gap, Status};
+use crate::ports::{GapPage, Order, Wanted};
 
 pub const DEFAULT_GAPS: usize = 50;
 pub const MAX_GAPS: usize = 500;
@@ -90,13 +91,23 @@ impl From<&Gap> for ListedGap {
 }
 
 impl Standing {
-    fn fits(self, status: &Status) -> bool {
+    /// Where a gap of this status stands; never [`Standing::All`].
+    pub fn of(status: &Status) -> Self {
+        match status {
+            Status::Open | Status::Reopened { .. } => Self::Open,
+            Status::Closed { .. } => Self::Closed,
+            Status::Muted { .. } => Self::Muted,
+            Status::Merged { .. } => Self::Merged,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Open => status.is_open(),
-            Self::Closed => matches!(status, Status::Closed { .. }),
-            Self::Muted => matches!(status, Status::Muted { .. }),
-            Self::Merged => matches!(status, Status::Merged { .. }),
-            Self::All => true,
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Muted => "muted",
+            Self::Merged => "merged",
+            Self::All => "all",
         }
     }
 }
@@ -104,18 +115,34 @@ impl Standing {
 impl Gaps {
     pub fn gaps(&self, request: &GapsRequest) -> Result<GapsResponse, Error> {
         let limit = within("maxResults", request.max_results.unwrap_or(DEFAULT_GAPS), MAX_GAPS)?;
-        let mut gaps = self.memory.gaps(request.project_id.as_deref())?;
-        gaps.retain(|gap| {
-            request.status.fits(&gap.status) && request.kind.is_none_or(|kind| gap.kind == kind)
-        });
-        gaps.sort_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.id.cmp(&b.id)));
-        let page = gaps.iter().skip(request.offset).take(limit);
-        Ok(GapsResponse { gaps: page.map(ListedGap::from).collect(), total_available: gaps.len() })
+        let wanted = Wanted {
+            project_id: request.project_id.as_deref(),
+            standing: request.status,
+            kind: request.kind,
+            order: Order::Rank,
+            offset: request.offset,
+            limit,
+        };
+        Ok(self.memory.some_gaps(&wanted)?.into())
+    }
+
+    /// Open gaps, those that were asked for last first.
+    pub fn newest(&self, limit: usize) -> Result<GapsResponse, Error> {
+        let limit = within("limit", limit, MAX_GAPS)?;
+        let wanted = Wanted { order: Order::Newest, limit, ..Wanted::default() };
+        Ok(self.memory.some_gaps(&wanted)?.into())
+    }
+
+    /// The projects that have gaps, sorted.
+    pub fn projects(&self) -> Result<Vec<String>, Error> {
+        Ok(self.memory.projects()?)
     }
 }
 
-fn rank(gap: &Gap) -> (bool, u64, u64, u64) {
-    (gap.requests > 0, gap.asks, gap.requests, gap.last_asked)
+impl From<GapPage> for GapsResponse {
+    fn from(page: GapPage) -> Self {
+        Self { gaps: page.gaps.iter().map(ListedGap::from).collect(), total_available: page.total }
+    }
 }
 
 pub(crate) fn within(name: &'static str, given: usize, max: usize) -> Result<usize, Error> {

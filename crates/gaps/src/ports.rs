@@ -8,6 +8,7 @@ use crate::ask::{Ask, AskKind};
 use crate::error::Error;
 use crate::event::Batch;
 use crate::gap::Gap;
+use crate::list::Standing;
 use crate::proposal::Proposal;
 use crate::session::Recorded;
 
@@ -188,13 +189,55 @@ pub struct Call {
 /// Puts asks into gaps: changes the gaps, and returns the id of each ask's gap.
 pub type Place<'a> = &'a mut dyn FnMut(&mut Vec<Gap>, &[&NewAsk]) -> Vec<String>;
 
+/// Which gaps are wanted, and how many of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// All projects if none.
+    pub project_id: Option<&'a str>,
+    pub standing: Standing,
+    pub kind: Option<AskKind>,
+    pub order: Order,
+    /// Passed over.
+    pub offset: usize,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Those that were requested explicitly first; then by how often they were asked for, how
+    /// often explicitly, and how lately; then by id.
+    #[default]
+    Rank,
+    /// Those that were asked for last first.
+    Newest,
+}
+
+/// Some gaps of many.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GapPage {
+    /// Without their centroids.
+    pub gaps: Vec<Gap>,
+    /// How many fit, on all pages.
+    pub total: usize,
+}
+
 /// Gaps and where they are in their lives. All changes are made to what is there at that moment,
 /// by one at a time in each project: nobody's change is lost.
 pub trait GapBook: Send + Sync {
     /// Of one project, or all.
     fn gaps(&self, project_id: Option<&str>) -> Result<Vec<Gap>, PortError>;
 
+    /// A page of them: reading it must not cost what reading all would.
+    fn some_gaps(&self, wanted: &Wanted<'_>) -> Result<GapPage, PortError>;
+
+    /// The projects that have gaps, sorted.
+    fn projects(&self) -> Result<Vec<String>, PortError>;
+
     fn gap(&self, id: &str) -> Result<Option<Gap>, PortError>;
+
+    /// Those that were merged into this one, and not into one that was; by id, without their
+    /// centroids.
+    fn merged_into(&self, id: &str) -> Result<Vec<Gap>, PortError>;
 
     /// Asks that were heard into these gaps, the newest first.
     fn asks(&self, gap_ids: &[String], limit: usize) -> Result<Vec<KeptAsk>, PortError>;

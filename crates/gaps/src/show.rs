@@ -9,7 +9,7 @@ use crate::Gaps;
 use crate::ask::AskKind;
 use crate::digest::{REACH, session_of};
 use crate::error::Error;
-use crate::gap::{Gap, Status};
+use crate::gap::Gap;
 use crate::list::{ListedGap, within};
 use crate::offers::ListedProposal;
 use crate::ports::{Call, Detail, KeptAsk, Whose, Window};
@@ -83,7 +83,7 @@ impl Gaps {
         let limit =
             within("maxSessions", request.max_sessions.unwrap_or(DEFAULT_SESSIONS), MAX_SESSIONS)?;
         let gap = self.memory.gap(&request.id)?.ok_or_else(|| Error::no_gap(&request.id))?;
-        let merged = merged_into(&self.memory.gaps(Some(&gap.project_id))?, &gap.id);
+        let merged = self.merged_into(&gap.id)?;
         let ids = merged.iter().map(|gap| gap.id.clone()).chain([gap.id.clone()]);
         let asks = self.memory.asks(&ids.collect::<Vec<_>>(), ASKS)?;
         let replay = self.replay(&asks, limit)?;
@@ -96,6 +96,21 @@ impl Gaps {
             proposals: proposals.map(ListedProposal::from).collect(),
             sessions: replay.sessions,
         })
+    }
+
+    /// All gaps that became this one, by however many merges.
+    fn merged_into(&self, id: &str) -> Result<Vec<Gap>, Error> {
+        let mut found: Vec<Gap> = Vec::new();
+        let mut targets = vec![id.to_owned()];
+        while let Some(target) = targets.pop() {
+            for gap in self.memory.merged_into(&target)? {
+                if gap.id != id && !found.iter().any(|other| other.id == gap.id) {
+                    targets.push(gap.id.clone());
+                    found.push(gap);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The sessions of the newest asks.
@@ -156,20 +171,4 @@ impl Replay {
             call_id,
         }
     }
-}
-
-/// All gaps that became this one, by however many merges.
-fn merged_into(gaps: &[Gap], id: &str) -> Vec<Gap> {
-    let mut found: Vec<Gap> = Vec::new();
-    let mut targets = vec![id.to_owned()];
-    while let Some(target) = targets.pop() {
-        for gap in gaps {
-            let is_merged = matches!(&gap.status, Status::Merged { into, .. } if *into == target);
-            if is_merged && gap.id != id && !found.iter().any(|other| other.id == gap.id) {
-                targets.push(gap.id.clone());
-                found.push(gap.clone());
-            }
-        }
-    }
-    found
 }

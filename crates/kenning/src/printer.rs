@@ -20,6 +20,16 @@ pub enum Form {
 pub struct Printer {
     pub form: Form,
     pub quiet: bool,
+    pub notes: Notes,
+}
+
+/// How people are told something that is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notes {
+    /// On standard error, as it is.
+    Printed,
+    /// As one more line of a log that programs read.
+    Logged,
 }
 
 impl Printer {
@@ -41,9 +51,20 @@ impl Printer {
 
     /// Something for the person at the terminal.
     pub fn note(self, text: &str) {
-        if !self.quiet {
-            eprintln!("{}", shown(text));
+        match self.notes {
+            _ if self.quiet => {}
+            Notes::Printed => eprintln!("{}", shown(text)),
+            Notes::Logged => tracing::info!("{}", shown(text)),
         }
+    }
+
+    /// Reports a failure where all that is said is logged; leaves it to others elsewhere.
+    pub fn log(self, failure: Failure) -> Result<Exit, Failure> {
+        if self.notes == Notes::Printed {
+            return Err(failure);
+        }
+        tracing::error!(hint = failure.hint, "{}", failure.message);
+        Ok(failure.exit)
     }
 
     /// A bar on a terminal, nothing elsewhere.

@@ -179,6 +179,13 @@ impl Snapshot {
         })
     }
 
+    /// Every dependency that leads somewhere: what waits, and what it waits for.
+    pub fn waits(&self) -> impl Iterator<Item = (NodeRef<'_>, NodeRef<'_>)> {
+        self.graph.upstream.iter().flat_map(move |(&node, targets)| {
+            targets.iter().map(move |&target| (self.at(node), self.at(target)))
+        })
+    }
+
     /// All nodes within `depth` steps, breadth first, each once.
     fn reach(&self, from: NodeRef<'_>, depth: usize, downstream: bool) -> Vec<Step> {
         let mut seen = HashSet::from([from.index()]);

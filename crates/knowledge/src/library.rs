@@ -181,6 +181,11 @@ impl Library {
         self.semantic.load().embedder.as_ref()?.embed(text).ok()
     }
 
+    /// Whether questions can be compared by meaning.
+    pub fn has_model(&self) -> bool {
+        self.semantic.load().embedder.is_some()
+    }
+
     /// Lets answers use these vectors from now on.
     pub(crate) fn publish(&self, semantic: Semantic) {
         self.semantic.store(Arc::new(semantic));

@@ -1,6 +1,6 @@
 //! Which nodes are found and read, and which never are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -218,43 +218,43 @@ impl Snapshot {
         if let Some(base) = &request.base {
             self.check_base(base)?;
         }
-        let mut counts: BTreeMap<&str, Counts> = BTreeMap::new();
+        let mut counts: HashMap<&str, Counts> = HashMap::new();
         for one in used {
             counts.entry(&one.node).or_default().add(one);
         }
         let in_base =
             |node: &NodeRef<'_>| request.base.as_deref().is_none_or(|b| node.base().name() == b);
-        let nodes: Vec<NodeRef<'_>> = self.nodes().filter(in_base).collect();
-        let (found, mut never): (Vec<NodeRef<'_>>, Vec<NodeRef<'_>>) =
-            nodes.iter().partition(|node| counts.contains_key(node.id()));
-        let mut most: Vec<(NodeRef<'_>, Counts)> =
-            found.into_iter().map(|node| (node, counts[node.id()])).collect();
+        let mut most: Vec<(NodeRef<'_>, Counts)> = Vec::new();
+        let mut never: Vec<NodeRef<'_>> = Vec::new();
+        for node in self.nodes().filter(in_base) {
+            match counts.remove(node.id()) {
+                Some(counts) => most.push((node, counts)),
+                None => never.push(node),
+            }
+        }
         most.sort_by(|a, b| b.1.rank().cmp(&a.1.rank()).then_with(|| a.0.id().cmp(b.0.id())));
         never.sort_by_key(|node| node.id());
         Ok(UsageResponse {
-            total_nodes: nodes.len(),
+            total_nodes: most.len() + never.len(),
             found_nodes: most.len(),
             never_found_nodes: never.len(),
             most_used: most.iter().take(limit).map(|(node, counts)| shown(*node, counts)).collect(),
             never_found: never.into_iter().take(limit).map(unused).collect(),
-            gone: self.gone(request, &counts, limit),
+            // Of one base nobody knows which ids were its nodes' once.
+            gone: if request.base.is_none() {
+                first(counts.into_keys(), limit)
+            } else {
+                Vec::new()
+            },
         })
     }
+}
 
-    /// Of one base nobody knows which ids were its nodes' once.
-    fn gone(
-        &self,
-        request: &UsageRequest,
-        counts: &BTreeMap<&str, Counts>,
-        limit: usize,
-    ) -> Vec<String> {
-        if request.base.is_some() {
-            return Vec::new();
-        }
-        let known: BTreeSet<&str> = self.nodes().map(NodeRef::id).collect();
-        let gone = counts.keys().filter(|id| !known.contains(*id));
-        gone.take(limit).map(|id| (*id).to_owned()).collect()
-    }
+/// The first of these ids, in order.
+fn first<'a>(ids: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    ids.into_iter().take(limit).map(str::to_owned).collect()
 }
 
 fn shown(node: NodeRef<'_>, counts: &Counts) -> UsedNode {

@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let manager = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(|| Ok(Echo), manager, config);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    println!("http://{}/mcp", listener.local_addr()?);
+    eprintln!("http://{}/mcp", listener.local_addr()?);
     Ok(axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?)
 }
 

@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::new(inventory, rooms, transport);
     let stop = CancellationToken::new();
     if mode == "stdio" {
-        return Ok(stdio::serve(server, stop).await?);
+        return Ok(stdio::serve(&server, stop).await?);
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}{}", listener.local_addr()?, http::MCP_PATH);

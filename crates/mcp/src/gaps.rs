@@ -18,6 +18,19 @@ use crate::tool::{CommonError, Effect, Example, INVALID_ARGUMENT, Invocation, To
 /// Hears every call of every tool. It must not keep anybody waiting.
 pub trait Ear: Send + Sync {
     fn heard(&self, call: Called);
+
+    /// How many calls it heard so far.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+}
+
+/// What became of the calls that were heard.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub heard: u64,
+    /// Those that could not be kept.
+    pub dropped: u64,
 }
 
 /// A call, and what became of it.

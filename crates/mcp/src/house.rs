@@ -27,7 +27,7 @@ pub struct House {
     pub inventory: Inventory,
     pub rooms: Arc<Rooms>,
     pub(crate) gate: Gate,
-    pub(crate) meter: Meter,
+    pub(crate) meter: Arc<Meter>,
 }
 
 /// What holds for lists and completions of whatever family.
@@ -40,15 +40,19 @@ pub(crate) fn limits() -> Vec<Limit> {
 
 impl House {
     pub fn new(inventory: Inventory, rooms: Rooms) -> Self {
-        let meter = Meter::new(&inventory.tools);
+        let meter = Arc::new(Meter::new(&inventory.tools));
         Self { inventory, rooms: Arc::new(rooms), gate: Gate::new(), meter }
     }
 
     /// The same house without tools that write.
     pub(crate) fn reading(&self) -> Self {
-        let inventory = self.inventory.clone().only_reading();
-        let meter = Meter::new(&inventory.tools);
-        Self { inventory, rooms: self.rooms.clone(), gate: self.gate.clone(), meter }
+        self.offering(self.inventory.clone().only_reading())
+    }
+
+    /// The same house with something else on offer, of what is there. What is measured is one.
+    pub(crate) fn offering(&self, inventory: Inventory) -> Self {
+        let (rooms, gate, meter) = (self.rooms.clone(), self.gate.clone(), self.meter.clone());
+        Self { inventory, rooms, gate, meter }
     }
 
     pub fn read(&self, uri: &str) -> Result<ResourceContents, ErrorData> {

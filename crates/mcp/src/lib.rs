@@ -26,11 +26,13 @@ pub mod rooms;
 mod schema;
 mod server;
 mod session;
+mod span;
 pub mod stdio;
 pub mod tool;
 
 pub use house::House;
 pub use inventory::{Inventory, Toolset};
+pub use meter::ToolFigures;
 pub use rooms::Rooms;
 pub use server::{Server, Transport};
 pub use session::{ChangeFeed, Changed};

@@ -11,12 +11,38 @@ use crate::tool::Tool;
 /// longer than any call may take.
 const BUCKETS: usize = 100;
 
-/// A histogram for every tool of the inventory.
+/// What is shown to those who collect histograms: the edges that are powers of two from 256
+/// microseconds to 34 seconds. All of them for every tool would be thousands of series.
+const SHOWN_EDGES: std::ops::RangeInclusive<u32> = 8..=25;
+
+/// A dial for every tool of the inventory.
 #[derive(Debug, Default)]
-pub(crate) struct Meter(HashMap<&'static str, Histogram>);
+pub(crate) struct Meter(HashMap<&'static str, Dial>);
+
+#[derive(Debug, Default)]
+struct Dial {
+    /// Of calls that succeeded: what fails early would look quick.
+    took: Histogram,
+    /// All of it together, in microseconds.
+    sum: AtomicU64,
+    errors: AtomicU64,
+}
 
 #[derive(Debug)]
 struct Histogram([AtomicU64; BUCKETS]);
+
+/// How often a tool was called since the start, and how long that took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolFigures {
+    pub tool: &'static str,
+    /// Calls that failed or were refused.
+    pub errors: u64,
+    /// How long those took that succeeded, together.
+    pub seconds: f64,
+    /// How many of those took less than so many seconds, but not less than the edge before. The
+    /// last edge is infinite.
+    pub buckets: Vec<(f64, u64)>,
+}
 
 /// The middle call, and one that is slower than 19 of 20; displayed in milliseconds, as in `2-15`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,20 +53,42 @@ pub(crate) struct Typical {
 
 impl Meter {
     pub(crate) fn new(tools: &[Tool]) -> Self {
-        Self(tools.iter().map(|tool| (tool.name, Histogram::default())).collect())
+        Self(tools.iter().map(|tool| (tool.name, Dial::default())).collect())
     }
 
     pub(crate) fn record(&self, tool: &str, took: Duration) {
-        if let Some(histogram) = self.0.get(tool) {
-            histogram.0[bucket(took)].fetch_add(1, Ordering::Relaxed);
+        if let Some(dial) = self.0.get(tool) {
+            dial.took.0[bucket(took)].fetch_add(1, Ordering::Relaxed);
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            dial.sum.fetch_add(micros, Ordering::Relaxed);
         }
+    }
+
+    pub(crate) fn record_error(&self, tool: &str) {
+        if let Some(dial) = self.0.get(tool) {
+            dial.errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Of every tool, by name.
+    pub(crate) fn figures(&self) -> Vec<ToolFigures> {
+        let mut figures: Vec<ToolFigures> = self
+            .0
+            .iter()
+            .map(|(tool, dial)| ToolFigures {
+                tool,
+                errors: dial.errors.load(Ordering::Relaxed),
+                seconds: Duration::from_micros(dial.sum.load(Ordering::Relaxed)).as_secs_f64(),
+                buckets: dial.took.shown(),
+            })
+            .collect();
+        figures.sort_unstable_by_key(|figures| figures.tool);
+        figures
     }
 
     /// `None` before the first call.
     pub(crate) fn typical(&self, tool: &str) -> Option<Typical> {
-        let histogram = self.0.get(tool)?;
-        let counts: Vec<u64> =
-            histogram.0.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let counts = self.0.get(tool)?.took.counts();
         let calls: u64 = counts.iter().sum();
         let below = |percent: u64| quantile(&counts, (calls * percent).div_ceil(100));
         (calls > 0).then(|| Typical { p50: below(50), p95: below(95) })
@@ -50,6 +98,28 @@ impl Meter {
 impl Default for Histogram {
     fn default() -> Self {
         Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+impl Histogram {
+    fn counts(&self) -> Vec<u64> {
+        self.0.iter().map(|count| count.load(Ordering::Relaxed)).collect()
+    }
+
+    fn shown(&self) -> Vec<(f64, u64)> {
+        let counts = self.counts();
+        let mut left = counts.as_slice();
+        let edges = SHOWN_EDGES.map(|power| 1_u64 << power).map(Duration::from_micros);
+        let mut shown: Vec<(f64, u64)> = edges
+            .map(|edge| {
+                let below = bucket(edge) - (counts.len() - left.len());
+                let (inside, rest) = left.split_at(below);
+                left = rest;
+                (edge.as_secs_f64(), inside.iter().sum())
+            })
+            .collect();
+        shown.push((f64::INFINITY, left.iter().sum()));
+        shown
     }
 }
 
@@ -116,8 +186,7 @@ mod tests {
 
     #[test]
     fn what_is_typical_is_said_in_milliseconds() {
-        let histogram = Histogram::default();
-        let meter = Meter(HashMap::from([("tool", histogram)]));
+        let meter = Meter(HashMap::from([("tool", Dial::default())]));
         assert_eq!(meter.typical("tool"), None);
         assert_eq!(meter.typical("no tool"), None);
         for _ in 0..90 {
@@ -131,6 +200,23 @@ mod tests {
             meter.record("tool", Duration::from_micros(70));
         }
         assert_eq!(meter.typical("tool").unwrap().to_string(), "0.08-2");
+    }
+
+    #[test]
+    fn what_is_shown_is_every_call_once() {
+        let meter = Meter(HashMap::from([("tool", Dial::default())]));
+        for micros in [1, 255, 256, 511, 512, 1_000, 33_554_432, 60_000_000] {
+            meter.record("tool", Duration::from_micros(micros));
+        }
+        meter.record_error("tool");
+        let [figures] = meter.figures().try_into().unwrap();
+        assert_eq!(figures.errors, 1);
+        assert!((figures.seconds - 93.556_967).abs() < 1e-9, "{}", figures.seconds);
+        let filled: Vec<(f64, u64)> =
+            figures.buckets.iter().copied().filter(|(_, count)| *count > 0).collect();
+        let expected =
+            [(0.000_256, 2), (0.000_512, 2), (0.001_024, 2), (f64::INFINITY, 2)].to_vec();
+        assert_eq!(filled, expected);
     }
 
     #[test]

@@ -15,14 +15,18 @@ use rmcp::model::{
     SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
 
-use crate::gaps::Called;
+use crate::gaps::{Called, Tally};
 use crate::house::House;
 use crate::inventory::Inventory;
+use crate::meter::ToolFigures;
 use crate::prompt::Prompt;
 use crate::resource::ResourceFamily;
 use crate::rooms::Rooms;
 use crate::session::{ChangeFeed, Subscriptions};
+use crate::span;
 use crate::tool::{Invocation, Outcome, Tool, ToolError, UNAVAILABLE};
 
 pub(crate) const NAME: &str = "kenning";
@@ -49,6 +53,8 @@ pub struct Server {
     changes: ChangeFeed,
     transport: Transport,
     subscriptions: Subscriptions,
+    /// Cancelled when the client is gone.
+    gone: CancellationToken,
 }
 
 impl Server {
@@ -58,12 +64,25 @@ impl Server {
             changes: ChangeFeed::default(),
             transport,
             subscriptions: Subscriptions::default(),
+            gone: CancellationToken::new(),
         }
     }
 
     /// The same server for another client.
     pub(crate) fn for_client(&self) -> Self {
-        Self { subscriptions: Subscriptions::default(), ..self.clone() }
+        let (subscriptions, gone) = (Subscriptions::default(), CancellationToken::new());
+        Self { subscriptions, gone, ..self.clone() }
+    }
+
+    /// The same rooms for clients that are offered something else, over another transport.
+    #[must_use]
+    pub fn offering(&self, inventory: Inventory, transport: Transport) -> Self {
+        Self { house: Arc::new(self.house.offering(inventory)), transport, ..self.for_client() }
+    }
+
+    /// Ends what is done for this client alone, as soon as it is dropped.
+    pub(crate) fn until_gone(&self) -> DropGuard {
+        self.gone.clone().drop_guard()
     }
 
     /// The same server for clients that may change nothing.
@@ -80,6 +99,16 @@ impl Server {
     /// Where to announce changes.
     pub fn changes(&self) -> ChangeFeed {
         self.changes.clone()
+    }
+
+    /// How its tools fared so far.
+    pub fn figures(&self) -> Vec<ToolFigures> {
+        self.house.meter.figures()
+    }
+
+    /// What became of the calls that were heard; `None` if nobody listens.
+    pub fn heard(&self) -> Option<Tally> {
+        self.house.rooms.ear.as_ref().map(|ear| ear.tally())
     }
 
     async fn blocking<T: Send + 'static>(
@@ -113,20 +142,21 @@ impl Server {
         context: RequestContext<RoleServer>,
     ) -> Outcome {
         self.report_progress(&context).await;
+        let span = span::of_call(tool.name, &context);
         let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
         let began = Instant::now();
-        match self.house.gate.run((tool.run)(call)).await {
-            Ok(outcome) => {
-                if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
-                    self.house.meter.record(tool.name, began.elapsed());
-                }
-                outcome
-            }
-            Err(refused) => {
-                let (error, message) = (UNAVAILABLE.code, refused.to_string());
-                Ok(ToolError { error, message, ..ToolError::default() }.into_result())
-            }
+        let done = self.house.gate.run((tool.run)(call)).instrument(span.clone()).await;
+        let outcome = done.unwrap_or_else(|refused| {
+            let (error, message) = (UNAVAILABLE.code, refused.to_string());
+            Ok(ToolError { error, message, ..ToolError::default() }.into_result())
+        });
+        if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
+            self.house.meter.record(tool.name, began.elapsed());
+        } else {
+            self.house.meter.record_error(tool.name);
+            span::failed(&span);
         }
+        outcome
     }
 
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {
@@ -179,7 +209,10 @@ impl ServerHandler for Server {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.transport == Transport::Stdio {
             let (changes, subscriptions) = (self.changes(), self.subscriptions.clone());
-            tokio::spawn(async move { changes.tell(context.peer, subscriptions).await });
+            let gone = self.gone.clone();
+            tokio::spawn(async move {
+                gone.run_until_cancelled(changes.tell(context.peer, subscriptions)).await
+            });
         }
     }
 

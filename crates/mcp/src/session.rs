@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
 /// A change that clients may want to hear of.
 #[derive(Debug, Clone, Default)]
@@ -20,18 +21,31 @@ pub struct Changed {
 
 /// Where changes are announced, and from where every client hears of them.
 #[derive(Debug, Clone)]
-pub struct ChangeFeed(broadcast::Sender<Changed>);
+pub struct ChangeFeed {
+    sender: broadcast::Sender<Changed>,
+    closed: CancellationToken,
+}
 
 impl Default for ChangeFeed {
     fn default() -> Self {
-        Self(broadcast::Sender::new(64))
+        Self { sender: broadcast::Sender::new(64), closed: CancellationToken::new() }
     }
 }
 
 impl ChangeFeed {
     pub fn announce(&self, changed: Changed) {
         // Nobody listening is fine.
-        let _ = self.0.send(changed);
+        let _ = self.sender.send(changed);
+    }
+
+    /// Ends the streams of those who listen, which otherwise last as long as they want.
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+
+    /// How many clients listen.
+    pub fn listeners(&self) -> usize {
+        self.sender.receiver_count()
     }
 
     /// The next change. One who listens too slowly is told that anything may have changed.
@@ -47,7 +61,7 @@ impl ChangeFeed {
 
     /// Tells a client of the `initialize` eras, which subscribes to single URIs.
     pub(crate) async fn tell(&self, peer: Peer<RoleServer>, subscribed: Subscriptions) {
-        let mut changes = self.0.subscribe();
+        let mut changes = self.sender.subscribe();
         while let Some(changed) = Self::next(&mut changes).await {
             if changed.list && peer.notify_resource_list_changed().await.is_err() {
                 return;
@@ -61,13 +75,14 @@ impl ChangeFeed {
         }
     }
 
-    /// Serves `subscriptions/listen` until the client goes.
+    /// Serves `subscriptions/listen` until the client goes, or the feed is closed.
     pub(crate) async fn stream(&self, context: &SubscriptionContext) {
-        let mut changes = self.0.subscribe();
+        let mut changes = self.sender.subscribe();
         let wanted = Subscriptions::from_filter(context.accepted());
         loop {
             let changed = tokio::select! {
                 () = context.cancelled() => return,
+                () = self.closed.cancelled() => return,
                 changed = Self::next(&mut changes) => changed,
             };
             let Some(changed) = changed else { return };

@@ -23,10 +23,11 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use engine::Pool;
+use engine::{Pool, on};
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
@@ -107,6 +108,14 @@ impl Store {
     /// Where it is, without a password.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Whether the database answers; it may take no longer than this.
+    pub fn answers(&self, patience: Duration) -> bool {
+        let asked =
+            async { on!(&self.pool, |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)) };
+        let answered = async { tokio::time::timeout(patience, asked).await };
+        self.runtime().block_on(answered).is_ok_and(|answer| answer.is_ok())
     }
 
     fn runtime(&self) -> &Runtime {

@@ -1,6 +1,13 @@
-// Kenning's page works without this. With it, `/` goes to the search, choices apply at once, and
-// the map follows the files.
+// Kenning's page works without this. With it, `/` goes to the search, the map follows the files, and
+// a narrow screen shows which tab is open.
 "use strict";
+
+const tab = document.querySelector("nav a[aria-current]");
+if (tab) {
+  // Scrolling the tab itself into view would move where the Tab key begins.
+  const nav = tab.parentElement;
+  nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+}
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable]");

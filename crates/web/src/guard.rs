@@ -55,9 +55,9 @@ pub enum Doors {
 }
 
 /// Paths that tell nothing and change nothing, but for who one is.
-const OPEN: [&str; 3] = ["/healthz", "/login", "/logout"];
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/logout"];
 /// What is below is for programs: no cookie opens it, so no page of another site could use it.
-const FOR_PROGRAMS: [&str; 3] = ["/api/v1", "/mcp", "/ingest"];
+const FOR_PROGRAMS: [&str; 4] = ["/api/v1", "/mcp", "/ingest", "/metrics"];
 /// Holds the token of somebody who logged in.
 pub(crate) const COOKIE: &str = "kenning_token";
 
@@ -341,7 +341,7 @@ mod tests {
         for path in ["/", "/gaps", "/api", "/api/openapi.json", "/api/v10"] {
             assert!(is_page(path), "{path}");
         }
-        for path in ["/mcp", "/mcp/x", "/api/v1", "/api/v1/agents", "/ingest"] {
+        for path in ["/mcp", "/mcp/x", "/api/v1", "/api/v1/agents", "/ingest", "/metrics"] {
             assert!(!is_page(path), "{path}");
         }
         let given = headers(&[(header::COOKIE, "a=1; kenning_token=kng_1; b=2")]);

@@ -5,7 +5,8 @@
 //! that there are. [`guard`] lets in who may come in, by [`token`] where that is not only this
 //! machine; what is not in a contract is refused as a [`problem`].
 //!
-//! [`pages`] is the same for people, as HTML. [`ingest`] takes in what was heard elsewhere. This crate translates. What the answers say is decided in the rooms.
+//! [`pages`] is the same for people, as HTML. [`ingest`] takes in what was heard elsewhere.
+//! [`running`] tells those who run the server how it fares. This crate translates. What the answers say is decided in the rooms.
 
 mod api;
 mod document;
@@ -15,8 +16,10 @@ mod ingest;
 mod operation;
 mod pages;
 mod problem;
+mod running;
 mod site;
 pub mod token;
 
 pub use guard::{Doors, Grant, Keys, KeysError};
+pub use running::{Adopt, Running, Stopping, ToolFigures, Vitals};
 pub use site::{Mount, Rooms, Site};

@@ -27,6 +27,8 @@ pub(crate) struct Operation {
     pub(crate) success: StatusCode,
     pub(crate) refusals: &'static [u16],
     pub(crate) versioned: bool,
+    /// Whether it changes nothing although its arguments need a body.
+    pub(crate) only_looks: bool,
     /// The schema of all arguments together.
     pub(crate) takes: Map<String, Value>,
     pub(crate) gives: Value,
@@ -108,6 +110,7 @@ impl Operation {
             success: StatusCode::OK,
             refusals: &[],
             versioned: false,
+            only_looks: false,
             takes: takes.as_object().cloned().unwrap_or_default(),
             gives: schema::<Response>(SchemaSettings::draft2020_12().for_serialize()),
             refused: schema::<F::Body>(SchemaSettings::draft2020_12().for_serialize()),
@@ -120,7 +123,7 @@ impl Operation {
     }
 
     pub(crate) fn scope(&self) -> Scope {
-        if self.reads() { Scope::Read } else { Scope::Write }
+        if self.reads() || self.only_looks { Scope::Read } else { Scope::Write }
     }
 
     /// Whether arguments that are not in the path come in a body.

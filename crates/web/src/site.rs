@@ -10,11 +10,12 @@ use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, get, on};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use http_body_util::BodyExt;
 use kenning_catalog::Catalog;
+use kenning_compose::Compose;
 use kenning_gaps::Gaps;
 use kenning_knowledge::Library;
 use kenning_knowledge::discover::{Discovery, Miss, MissLog};
@@ -24,13 +25,13 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::guard::{Doors, Gate, Grant, guard};
 use crate::operation::{Call, Given, MAX_WORD, Operation, Refusal};
 use crate::pages::FormKey;
 use crate::problem::Problem;
+use crate::running::{Running, Watch};
 use crate::token::Scope;
 use crate::{api, document, ingest, pages};
 
@@ -56,6 +57,8 @@ pub struct Rooms {
     pub usage: Option<Arc<dyn UsageLog>>,
     /// What is missing; `None` without a place to remember it.
     pub gaps: Option<Gaps>,
+    /// Files made from all of that; `None` without a folder to keep them in.
+    pub compose: Option<Compose>,
 }
 
 impl Rooms {
@@ -100,15 +103,12 @@ pub struct Site {
     pub doors: Doors,
     /// Whether nobody may change anything, whatever token they show.
     pub read_only: bool,
+    pub running: Running,
 }
 
 impl Site {
-    /// Serves on `listener` until `stop` is cancelled, and then finishes what it has begun.
-    pub async fn serve(
-        self,
-        listener: TcpListener,
-        stop: CancellationToken,
-    ) -> std::io::Result<()> {
+    /// Serves on `listener` until it is told to stop, and then finishes what it has begun.
+    pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
         // Without this every streamed answer waits some 40 ms for the client's delayed ACK.
         let listener = listener.tap_io(|stream| {
             if let Err(error) = stream.set_nodelay(true) {
@@ -116,12 +116,16 @@ impl Site {
             }
         });
         let key = FormKey::new().map_err(|error| std::io::Error::other(error.to_string()))?;
+        let stopping = self.running.stopping.clone();
+        let closing = stopping.closing().cancelled_owned();
         let service = self.router(key).into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await
+        let serving = axum::serve(listener, service).with_graceful_shutdown(closing);
+        stopping.bound(serving.into_future()).await
     }
 
     fn router(self, key: FormKey) -> Router {
         let gaps = self.rooms.gaps.clone();
+        let watch = Watch::new(self.running, &self.rooms);
         let desk = Arc::new(Desk { rooms: self.rooms, seats: Semaphore::new(AT_ONCE) });
         let operations: Vec<Arc<Operation>> = api::operations().into_iter().map(Arc::new).collect();
         let keys = match &self.doors {
@@ -132,24 +136,21 @@ impl Site {
         let mut router = document::routes(&operations)
             .merge(ingest::routes(gaps, keys))
             .merge(pages::routes(desk.clone(), key, &self.doors))
-            .route("/healthz", get(healthz));
+            .merge(watch.routes.clone());
         for operation in operations {
             router = router.route(operation.path, route(operation, desk.clone()));
         }
         for mount in self.mounts {
             router = router.nest_service(mount.path, by_scope(mount));
         }
-        router
+        let router = router
             .fallback(pages::nothing_here)
             .method_not_allowed_fallback(async || {
                 Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
             })
-            .layer(axum::middleware::from_fn_with_state(Gate::new(self.doors, most), guard))
+            .layer(axum::middleware::from_fn_with_state(Gate::new(self.doors, most), guard));
+        watch.over(router)
     }
-}
-
-async fn healthz() -> &'static str {
-    "ok\n"
 }
 
 /// Hands a request to the routes for those who may write, or for those who may only read.

@@ -38,6 +38,16 @@ struct Queue {
     listed_changed: bool,
     closing: bool,
     done: bool,
+    tally: Tally,
+}
+
+/// What became of the calls so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Calls that were taken down.
+    pub heard: u64,
+    /// Those of them that were forgotten, or that the sink would not have.
+    pub dropped: u64,
 }
 
 impl Queue {
@@ -51,6 +61,7 @@ impl Queue {
             listed_changed: false,
             closing: false,
             done: false,
+            tally: Tally::default(),
         }
     }
 }
@@ -124,11 +135,13 @@ impl Capture {
         if queue.done {
             return;
         }
+        queue.tally.heard += 1;
         queue.bytes += finished.size();
         queue.finished.push_back(finished);
         while queue.finished.len() > MAX_EVENTS || queue.bytes > MAX_BYTES {
             let Some(oldest) = queue.finished.pop_front() else { break };
             queue.bytes -= oldest.size();
+            queue.tally.dropped += 1;
         }
         queue.since.get_or_insert_with(Instant::now);
         // The first starts the clock, the twentieth ends the wait.
@@ -148,6 +161,14 @@ impl Capture {
         if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
             tracing::warn!("the last calls could not be reported in time");
         }
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        self.queue().tally
+    }
+
+    fn dropped(&self, count: usize) {
+        self.queue().tally.dropped += count as u64;
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -224,9 +245,9 @@ impl Shipper {
                 client: finished.client().map(str::to_owned),
                 event: finished.event(redactor),
             }));
-            while self.unsent.len() > MAX_EVENTS {
-                self.unsent.pop_front();
-            }
+            let too_many = self.unsent.len().saturating_sub(MAX_EVENTS);
+            self.unsent.drain(..too_many);
+            self.capture.dropped(too_many);
             self.ship(&work.identity);
             if work.closing {
                 return;
@@ -269,7 +290,10 @@ impl Shipper {
             let batch = Batch { project_id: self.project_id.clone(), identity, events };
             match self.sink.send(&batch) {
                 Ok(()) => self.retry = FIRST_RETRY,
-                Err(SinkError::Refused(reason)) => self.refused.add(&reason, count),
+                Err(SinkError::Refused(reason)) => {
+                    self.refused.add(&reason, count);
+                    self.capture.dropped(count);
+                }
                 Err(SinkError::Unavailable(reason)) => {
                     tracing::warn!(reason, count, "calls are reported later");
                     for event in batch.events.into_iter().rev() {
@@ -384,6 +408,7 @@ mod tests {
         for number in 0..=MAX_EVENTS {
             capture.answered(Call::new(&number.to_string(), None), Answer::Never);
         }
+        assert_eq!(capture.tally(), Tally { heard: MAX_EVENTS as u64 + 1, dropped: 1 });
         let work = take(&mut capture.queue());
         assert_eq!(work.finished.len(), MAX_EVENTS);
         let first = work.finished.into_iter().next().unwrap().event(&Redactor::default());

@@ -43,6 +43,7 @@ use kenning_gaps::native::NativeIntent;
 use kenning_gaps::{Identity, Redactor};
 
 use crate::capture::Capture;
+pub use crate::capture::Tally;
 use crate::front::Front;
 pub use crate::recorder::{Caller, Intent, Observed, Recorder};
 pub use crate::sink::{Ingest, LogSink, Nowhere, Sink, SinkError};

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::LAST_REPORT;
 use crate::call::Finished;
-use crate::capture::Capture;
+use crate::capture::{Capture, Tally};
 use crate::inject::ToolFacts;
 use crate::sink::Sink;
 
@@ -93,6 +93,11 @@ impl Recorder {
     /// taken down any more.
     pub fn finish(&self, patience: Duration) {
         self.capture().finish(patience);
+    }
+
+    /// What became of the calls so far.
+    pub fn tally(&self) -> Tally {
+        self.capture().tally()
     }
 
     pub(crate) fn capture(&self) -> &Capture {

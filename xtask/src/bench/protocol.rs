@@ -230,16 +230,10 @@ impl Serving {
     fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
         let quiet = command.stdin(Stdio::null());
         let Some(port) = port else {
-            // One says it to people, the other to programs.
-            let mut child = quiet.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-            let (out, err) = (child.stdout.take(), child.stderr.take());
-            let lines = err.map(|err| BufReader::new(err).lines());
-            let told = |line: &String| line.contains("http://") && line.ends_with("/mcp");
-            let from_out = |out| BufReader::new(out).lines().map_while(Result::ok).find(told);
-            let url = match lines.and_then(|lines| lines.map_while(Result::ok).find(told)) {
-                Some(url) => Some(url),
-                None => out.and_then(from_out),
-            };
+            let mut child = quiet.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+            let stderr = child.stderr.take().context("the server's messages are piped")?;
+            let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+            let url = lines.find(|line| line.contains("http://") && line.ends_with("/mcp"));
             let url = url.context("the server did not say where it is")?;
             let url = url.split_whitespace().last().unwrap_or_default().to_owned();
             return Ok(Self { child, url });

@@ -27,7 +27,6 @@ mod store;
 mod token;
 mod wrap;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,12 +35,12 @@ use kenning_knowledge::library::LibraryError;
 use kenning_knowledge::semantic::{IndexError, Indexer, NoCache, Pass, VectorCache};
 use kenning_store::Store;
 use toml::Value;
-use tracing_subscriber::prelude::*;
 
 use crate::cli::{Cli, Command, Global};
 use crate::failure::{Exit, Failure};
-use crate::printer::{Form, Printer};
-use crate::settings::{Layers, LogLevel, Settings, Sources};
+use crate::printer::{Form, Notes, Printer};
+use crate::settings::{Layers, LogFormat, Settings, Sources};
+use crate::telemetry::{Telemetry, Tracing};
 
 pub fn run(cli: Cli) -> Result<Exit, Failure> {
     if let Command::Completions { shell } = cli.command {
@@ -58,13 +57,30 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         sources.flags.extend(serve::flags(serve)?);
     }
     let form = if cli.global.json { Form::Json } else { Form::Text };
-    let printer = Printer { form, quiet: cli.global.quiet };
+    let mut printer = Printer { form, quiet: cli.global.quiet, notes: Notes::Printed };
     if let Command::Doctor = cli.command {
         return doctor::run(sources, printer);
     }
     let (settings, layers) = Settings::load(sources)?;
+    let serves = matches!(cli.command, Command::Serve(_));
+    let tracing = if serves { Tracing::AsVariablesSay } else { Tracing::Off };
+    let telemetry = Telemetry::start(&settings.server, tracing);
+    if settings.server.log_format == LogFormat::Json {
+        printer.notes = Notes::Logged;
+    }
+    let done = run_command(cli, settings, layers, printer);
+    let done = done.or_else(|failure| printer.log(failure));
+    telemetry.finish();
+    done
+}
+
+fn run_command(
+    cli: Cli,
+    settings: Settings,
+    layers: Layers,
+    printer: Printer,
+) -> Result<Exit, Failure> {
     let context = Context { settings, layers, printer };
-    log_to_stderr(context.settings.server.log_level);
     match cli.command {
         Command::Init(words) => init::run(&context, &words),
         Command::Install(install) => install::run(&context, &cli.global, &install),
@@ -260,28 +276,7 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("kenning").join("kenning.toml"))
 }
 
-fn log_to_stderr(level: LogLevel) {
-    let level = match level {
-        LogLevel::Error => tracing::Level::ERROR,
-        LogLevel::Warn => tracing::Level::WARN,
-        LogLevel::Info => tracing::Level::INFO,
-        LogLevel::Debug => tracing::Level::DEBUG,
-        LogLevel::Trace => tracing::Level::TRACE,
-    };
-    // Libraries speak only when somebody is looking for a fault.
-    let others = if level >= tracing::Level::DEBUG { level } else { tracing::Level::ERROR };
-    let filter = tracing_subscriber::filter::Targets::new()
-        .with_default(others)
-        .with_target("kenning", level);
-    let stderr = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false);
-    // A second call, as in tests, keeps the first subscriber.
-    let _ = tracing_subscriber::registry().with(stderr.with_filter(filter)).try_init();
-}
-
 /// TLS for outgoing requests. A second call keeps the first choice.
-fn use_ring() {
+pub(crate) fn use_ring() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,6 +1,7 @@
 //! The team's agents and their skills: `agents`, `skills`.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kenning_knowledge::Library;
 use kenning_registry::agents::{
@@ -22,16 +23,48 @@ use crate::failure::{Exit, Failure};
 
 /// A registry that understands questions as soon as the library has its model.
 pub(super) fn with_meaning(store: Arc<Store>, library: Arc<Library>) -> Registry {
+    let remembered = Remembered::default();
     Registry::new(store).with_ranker(Arc::new(move |query: &str, texts: &[String]| {
-        Ok::<_, RankError>(similarity(query, texts, &|text| library.embed(text)))
+        let embed = |text: &str| library.embed(text);
+        let Some(query) = embed(query) else { return Ok(vec![0.0; texts.len()]) };
+        let likeness = |text: &String| remembered.likeness(&query, text, &embed);
+        Ok::<_, RankError>(texts.iter().map(likeness).collect())
     }))
+}
+
+/// Vectors of what skills say about themselves, which every question is compared with.
+#[derive(Default)]
+struct Remembered(Mutex<HashMap<String, Vec<f32>>>);
+
+/// So many take some 20 MB; beyond that it begins anew.
+const MAX_REMEMBERED: usize = 10_000;
+
+impl Remembered {
+    fn likeness(&self, query: &[f32], text: &str, embed: &dyn Fn(&str) -> Option<Vec<f32>>) -> f32 {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(vector) = known().get(text) {
+            return cosine(vector, query);
+        }
+        // Nobody waits for a vector that somebody else computes.
+        let Some(vector) = embed(text) else { return 0.0 };
+        let likeness = cosine(&vector, query);
+        let mut known = known();
+        if known.len() >= MAX_REMEMBERED {
+            known.clear();
+        }
+        known.insert(text.to_owned(), vector);
+        likeness
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>().clamp(0.0, 1.0)
 }
 
 /// Nothing is alike as long as there is no model: then words are all there is.
 fn similarity(query: &str, texts: &[String], embed: &dyn Fn(&str) -> Option<Vec<f32>>) -> Vec<f32> {
     let Some(query) = embed(query) else { return vec![0.0; texts.len()] };
-    let cosine = |vector: Vec<f32>| vector.iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
-    texts.iter().map(|text| embed(text).map_or(0.0, cosine).clamp(0.0, 1.0)).collect()
+    texts.iter().map(|text| embed(text).map_or(0.0, |vector| cosine(&vector, &query))).collect()
 }
 
 impl Context {

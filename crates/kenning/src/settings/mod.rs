@@ -133,9 +133,13 @@ pub struct Server {
     pub host: String,
     pub port: u16,
     pub log_level: LogLevel,
+    pub log_format: LogFormat,
     pub toolsets: Vec<String>,
     pub read_only: bool,
+    pub attach: bool,
     pub require_token: bool,
+    pub drain_seconds: u64,
+    pub grace_seconds: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -153,6 +157,13 @@ pub enum LogLevel {
     Info,
     Debug,
     Trace,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
 }
 
 impl Settings {

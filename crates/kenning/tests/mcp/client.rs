@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion, object};
@@ -20,7 +20,8 @@ pub(crate) fn kenning(root: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
     command.arg("--root").arg(root).args(["--log-level", "error", "serve"]).args(words);
     command.env("HOME", home()).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-    command.current_dir(root);
+    // Tests that share a home do not share a server, unless that is what they are about.
+    command.env("KENNING_SERVER_ATTACH", "false").current_dir(root);
     command
 }
 
@@ -75,7 +76,7 @@ impl HttpServer {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let url = lines.find_map(|line| Some(line.strip_prefix("MCP   ")?.to_owned()));
+        let url = lines.find_map(|line| Some(mcp_address(&line)?.to_owned()));
         let log = std::thread::spawn(move || lines.collect::<Vec<_>>().join("\n"));
         Self { child, url: url.unwrap(), log: Some(log) }
     }
@@ -84,6 +85,22 @@ impl HttpServer {
     pub(crate) fn log(mut self) -> String {
         self.child.kill().unwrap();
         self.log.take().unwrap().join().unwrap()
+    }
+
+    pub(crate) fn terminate(&self) {
+        let mut kill = Command::new("kill");
+        assert!(kill.arg("-TERM").arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    /// Waits until the server has ended by itself, and returns how, and what it logged.
+    pub(crate) fn ended(mut self) -> (ExitStatus, String) {
+        let status = self.child.wait().unwrap();
+        (status, self.log.take().unwrap().join().unwrap())
+    }
+
+    /// Where it listens, as in `127.0.0.1:8765`.
+    pub(crate) fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap().split('/').next().unwrap()
     }
 
     /// The address of a page of this server.
@@ -97,8 +114,7 @@ impl HttpServer {
 
     /// A bare HTTP request, as no client library would send it.
     pub(crate) fn raw(&self, head: &str, body: &str) -> String {
-        let address = self.url.strip_prefix("http://").unwrap().split('/').next().unwrap();
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let mut stream = std::net::TcpStream::connect(self.address()).unwrap();
         let length = body.len();
         write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
             .unwrap();
@@ -106,6 +122,11 @@ impl HttpServer {
         stream.read_to_string(&mut answer).unwrap();
         answer
     }
+}
+
+/// The address, if this line says it, in text or in JSON.
+fn mcp_address(line: &str) -> Option<&str> {
+    line.split_once("MCP   ")?.1.split('"').next()
 }
 
 impl Drop for HttpServer {

@@ -18,19 +18,19 @@ fn token(home: &Path, words: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-fn create(home: &Path, name: &str, scope: &str) -> String {
+pub(crate) fn create(home: &Path, name: &str, scope: &str) -> String {
     let made = token(home, &["create", name, "--scope", scope]);
     assert!(made.status.success());
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 
-fn guarded(home: &Path) -> Command {
+pub(crate) fn guarded(home: &Path) -> Command {
     let mut command = kenning(&handbook(), &["--http", "127.0.0.1:0"]);
     command.env("HOME", home).env("KENNING_SERVER_REQUIRE_TOKEN", "true");
     command
 }
 
-async fn client(server: &HttpServer, token: &str) -> Client {
+pub(crate) async fn client(server: &HttpServer, token: &str) -> Client {
     let config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str());
     let transport = StreamableHttpClientTransport::from_config(config.auth_header(token));
     ().serve(transport).await.unwrap()

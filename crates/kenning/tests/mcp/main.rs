@@ -7,9 +7,14 @@ mod attack;
 mod capabilities;
 mod client;
 mod compose;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod discovery;
 mod doors;
 mod gaps;
 mod pages;
 mod protocol;
 mod replicas;
+mod running;
+mod stopping;
+mod tracing;

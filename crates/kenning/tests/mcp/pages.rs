@@ -115,7 +115,7 @@ async fn gap(browser: &mut Browser, wanted: &str, call: u8) -> String {
     }
 }
 
-const VIEWS: [&str; 9] = [
+const VIEWS: [&str; 12] = [
     "/",
     "/search",
     "/search?query=espresso",
@@ -125,6 +125,9 @@ const VIEWS: [&str; 9] = [
     "/gaps",
     "/usage",
     "/map",
+    "/compose",
+    "/compose/artifact/agents-md?preview=yes",
+    "/compose/content/agents-md",
 ];
 
 #[tokio::test]
@@ -156,13 +159,15 @@ async fn every_view_is_there_and_loads_nothing_from_elsewhere() {
 async fn assets_are_kept_for_ever_under_their_hash() {
     let mut browser = Browser::new();
     let page = browser.open("/").await.html;
-    let style = page.split("href=\"/assets/").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let script = page.split("src=\"/assets/").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    for (name, kind) in [(style, "text/css"), (script, "text/javascript")] {
+    let names: Vec<&str> =
+        page.split("\"/assets/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(names.len(), 3, "an icon, a stylesheet and a script");
+    for (name, kind) in names.into_iter().zip(["image/svg+xml", "text/css", "text/javascript"]) {
         let asset = browser.open(&format!("/assets/{name}")).await;
         assert!(asset.headers["content-type"].to_str().unwrap().starts_with(kind));
         assert!(asset.headers["cache-control"].to_str().unwrap().contains("immutable"));
-        assert!(!asset.html.contains("http"), "it needs nobody else");
+        let own = asset.html.replace("http://www.w3.org/2000/svg", "");
+        assert!(!own.contains("http"), "it needs nobody else");
     }
     assert_eq!(browser.open("/assets/kenning-0.css").await.status, StatusCode::NOT_FOUND);
 }
@@ -275,6 +280,125 @@ async fn forms_of_gaps_and_proposals() {
 }
 
 #[tokio::test]
+async fn artifacts_are_looked_at_and_written() {
+    let mut browser = Browser::new();
+    let page = "/compose/artifact/agents-md";
+    let list = browser.open("/compose").await.html;
+    for part in
+        [page, "jinja2", "code_generation", "ANTHROPIC_API_KEY", "Nothing was generated yet."]
+    {
+        assert!(list.contains(part), "{part}");
+    }
+    let looked = browser.open(&format!("{page}?preview=yes&v.title=House+rules")).await.html;
+    assert!(looked.contains("# House rules") && looked.contains("a new file"), "{looked}");
+    assert!(looked.contains(" tokens</b>"), "how large it is");
+    let file = browser.root.path().join("AGENTS.md");
+    assert!(!file.exists(), "a preview writes nothing");
+
+    let wrong = browser.open(&format!("{page}?preview=yes&v.max_tokens=many")).await.html;
+    assert!(wrong.contains("`max_tokens` has to be a number"), "{wrong}");
+    let forged = browser.send(Method::POST, &format!("{page}/build"), Some(String::new())).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+    assert!(!file.exists());
+
+    let build = async |browser: &mut Browser, fields: &str| {
+        let token = browser.open(page).await.html;
+        let (_, rest) = token.split_once("name=\"form_token\" value=\"").unwrap();
+        let token = rest.split('"').next().unwrap().to_owned();
+        let body = format!("form_token={token}&{fields}");
+        browser.send(Method::POST, &format!("{page}/build"), Some(body)).await
+    };
+    let built = build(&mut browser, "v.title=House+rules").await;
+    assert_eq!(built.status, StatusCode::SEE_OTHER, "{}", built.html);
+    assert!(built.location().ends_with("v.title=House%20rules&preview=yes&done=written"));
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("# House rules"));
+    let again = build(&mut browser, "v.title=House+rules").await;
+    assert!(again.location().ends_with("done=unchanged"), "{}", again.location());
+
+    std::fs::write(&file, "By hand.\n").unwrap();
+    let refused = build(&mut browser, "v.title=House+rules").await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    assert!(refused.html.contains("value=\"House rules\""), "what was filled in stays");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "By hand.\n");
+    let forced = build(&mut browser, "v.title=House+rules&force=yes").await;
+    assert!(forced.location().ends_with("done=written"));
+    assert_eq!(browser.open("/compose/artifact/nothing").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn contents_are_generated_and_kept() {
+    let mut browser = Browser::new();
+    let page = "/compose/content/agents-md";
+    let first = browser.submit(page, &format!("{page}/generate"), "").await;
+    assert_eq!(first.status, StatusCode::SEE_OTHER, "{}", first.html);
+    let shown = browser.open(first.location()).await.html;
+    assert!(shown.contains("The text is generated") && shown.contains("Version of"), "{shown}");
+    assert!(shown.contains(">valid</span>"), "its rules are looked at");
+    let again = browser.submit(page, &format!("{page}/generate"), "").await;
+    assert!(again.location().ends_with("done=unchanged-text"), "{}", again.location());
+    assert!(browser.open("/compose").await.html.contains("Newest version"));
+
+    let own = browser.root.path().join(".kenning/compose/content");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("broken.json"), "{\"type\": \"content\", \"id\": \"broken\"}").unwrap();
+    assert!(browser.open("/compose").await.html.contains("class=\"problem\""));
+    let broken = browser.open("/compose/content/broken").await;
+    assert_eq!(broken.status, StatusCode::BAD_REQUEST);
+    assert!(broken.html.matches("is a required property").count() > 1, "all that is wrong");
+}
+
+#[tokio::test]
+async fn compose_over_rest() {
+    let mut browser = Browser::new();
+    let configs = browser.open("/api/v1/compose/configs?origin=builtin").await.html;
+    assert!(configs.contains("\"agents-md\"") && configs.contains("\"contents\""));
+    let config = browser.open("/api/v1/compose/configs/content/agents-md").await.html;
+    assert!(config.contains("\"type\":\"jinja2\""), "{config}");
+    let nothing = browser.open("/api/v1/compose/configs/content/nothing").await;
+    assert_eq!(nothing.status, StatusCode::NOT_FOUND);
+    let generators = browser.open("/api/v1/list_generators").await.html;
+    assert!(generators.contains("\"absent\":[{\"type\":\"code_generation\""), "{generators}");
+    let preview = json!({"content_config_id": "agents-md", "context": {"title": "T"}});
+    assert_eq!(browser.api("/api/v1/preview_generation", &preview).await, StatusCode::OK);
+    let artifact = json!({"artifact_config_id": "agents-md"});
+    assert_eq!(browser.api("/api/v1/preview_artifact", &artifact).await, StatusCode::OK);
+    assert!(!browser.root.path().join("AGENTS.md").exists());
+    let generate = json!({"content_config_id": "agents-md"});
+    assert_eq!(browser.api("/api/v1/generate_content", &generate).await, StatusCode::OK);
+    assert_eq!(browser.api("/api/v1/assemble_artifact", &artifact).await, StatusCode::OK);
+    assert!(browser.root.path().join("AGENTS.md").exists());
+    let kept = browser.open("/api/v1/query_ephemeral_storage?content_id=agents-md&retrieval=all");
+    assert!(kept.await.html.contains("\"total\":1"));
+    let text = browser.open("/api/v1/compose/contents/agents-md").await.html;
+    assert!(text.contains("# Working here"));
+    let validate = json!({"content_or_config_id": "agents-md"});
+    assert_eq!(browser.api("/api/v1/validate_content", &validate).await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn very_many_files_are_drawn_as_folders() {
+    let mut browser = Browser::with(|command| {
+        for number in 0..220 {
+            let folder = command.get_current_dir().unwrap().join(format!("team-{}", number % 4));
+            std::fs::create_dir_all(&folder).unwrap();
+            let waits = if number == 5 { "- blocked_by: [n2]\n" } else { "" };
+            let text =
+                format!("# Number {number}\n- id: n{number}\n{waits}<!-- content -->\nText.\n");
+            std::fs::write(folder.join(format!("{number}.md")), text).unwrap();
+        }
+    });
+    let map = browser.open("/map").await.html;
+    assert!(map.contains("folders stand for them"), "{map}");
+    assert!(!map.contains("Number 7<"), "no single file is drawn");
+    assert!(map.contains("team-1</a> waits for <a") && map.contains("class=\"edge\""));
+    let (before, _) = map.split_once("team-2\" data-path").unwrap();
+    let address = format!("{}team-2", before.rsplit("href=\"").next().unwrap());
+    let folder = browser.open(&address).await.html;
+    assert!(folder.contains("Number 2<") && !folder.contains("Number 3<"), "{folder}");
+    assert_eq!(browser.open("/map?folder=nowhere").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn nothing_is_done_for_a_form_that_is_not_ours() {
     let mut browser = Browser::new();
     let token = form_token(&browser.open("/registry").await.html).unwrap();
@@ -304,6 +428,12 @@ async fn a_server_that_only_reads_has_no_forms() {
     assert!(form_token(&browser.open("/registry").await.html).is_none());
     let agent = json!({"name": "a"});
     assert_eq!(browser.api("/api/v1/agents", &agent).await, StatusCode::FORBIDDEN);
+    let artifact = browser.open("/compose/artifact/agents-md?preview=yes").await.html;
+    assert!(artifact.contains("tokens</b>") && !artifact.contains("formmethod"));
+    let config = json!({"artifact_config_id": "agents-md"});
+    assert_eq!(browser.api("/api/v1/preview_artifact", &config).await, StatusCode::OK);
+    assert_eq!(browser.api("/api/v1/assemble_artifact", &config).await, StatusCode::FORBIDDEN);
+    assert!(!browser.root.path().join("AGENTS.md").exists());
 }
 
 fn create_token(home: &Path, name: &str, scope: &str) -> String {

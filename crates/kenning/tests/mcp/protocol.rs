@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::client::{Client, HttpServer, call, handbook, kenning, modern, stdio_client};
 
 /// What every connection must be able to do.
-async fn check_everything(client: &Client) {
+pub(crate) async fn check_everything(client: &Client) {
     let tools = client.list_all_tools().await.unwrap();
     assert_eq!(tools.len(), 14);
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use kenning_gaps::ask::AskKind;
+use kenning_gaps::gap::Status;
+use kenning_gaps::list::Standing;
 use kenning_gaps::ports::{Call, KeptAsk};
 use kenning_gaps::{Error, Gap};
 use sqlx::QueryBuilder;
@@ -84,14 +86,26 @@ async fn write(work: &mut Work<'_>, gap: &Gap) -> Result<(), sqlx::Error> {
     let centroid: Vec<u8> = gap.centroid.iter().flat_map(|value| value.to_le_bytes()).collect();
     let body = Gap { centroid: Vec::new(), ..gap.clone() };
     let body = serde_json::to_string(&body).map_err(|error| sqlx::Error::Encode(error.into()))?;
+    let into = match &gap.status {
+        Status::Merged { into, .. } => into.as_str(),
+        _ => "",
+    };
     on!(work, |work| {
         let query = sqlx::query(
-            "INSERT INTO gaps (id, project_id, body, centroid) VALUES ($1, $2, $3, $4) \
+            "INSERT INTO gaps (id, project_id, body, centroid, standing, kind, by_name, asked, \
+             requests, last_asked, merged_into) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
              ON CONFLICT (id) DO UPDATE SET project_id = excluded.project_id, \
-             body = excluded.body, centroid = excluded.centroid",
+             body = excluded.body, centroid = excluded.centroid, standing = excluded.standing, \
+             kind = excluded.kind, by_name = excluded.by_name, asked = excluded.asked, \
+             requests = excluded.requests, last_asked = excluded.last_asked, \
+             merged_into = excluded.merged_into",
         );
         let query = query.bind(&gap.id).bind(storable(&gap.project_id)).bind(body).bind(centroid);
-        query.execute(&mut **work).await?;
+        let query = query.bind(Standing::of(&gap.status).name()).bind(gap.kind.name());
+        let query = query.bind(i64::from(gap.requests > 0)).bind(signed(gap.asks));
+        let query = query.bind(signed(gap.requests)).bind(signed(gap.last_asked));
+        query.bind(storable(into)).execute(&mut **work).await?;
     });
     Ok(())
 }

@@ -4,14 +4,15 @@ mod book;
 mod forget;
 mod hear;
 mod log;
+mod pages;
 mod proposals;
 
 use std::borrow::Cow;
 
 use kenning_gaps::ask::Ask;
 use kenning_gaps::ports::{
-    Appended, EventLog, GapBook, KeptAsk, Looked, Mend, Place, PortError, ProposalBox, Removed,
-    Waiting, Window,
+    Appended, EventLog, GapBook, GapPage, KeptAsk, Looked, Mend, Place, PortError, ProposalBox,
+    Removed, Waiting, Wanted, Window,
 };
 use kenning_gaps::session::Recorded;
 use kenning_gaps::{Batch, Error, Gap, Proposal};
@@ -53,6 +54,18 @@ impl EventLog for Store {
 impl GapBook for Store {
     fn gaps(&self, project_id: Option<&str>) -> Result<Vec<Gap>, PortError> {
         self.runtime().block_on(book::gaps(&self.pool, project_id)).map_err(PortError::new)
+    }
+
+    fn some_gaps(&self, wanted: &Wanted<'_>) -> Result<GapPage, PortError> {
+        self.runtime().block_on(pages::some(&self.pool, wanted)).map_err(PortError::new)
+    }
+
+    fn projects(&self) -> Result<Vec<String>, PortError> {
+        self.runtime().block_on(pages::projects(&self.pool)).map_err(PortError::new)
+    }
+
+    fn merged_into(&self, id: &str) -> Result<Vec<Gap>, PortError> {
+        self.runtime().block_on(pages::merged_into(&self.pool, id)).map_err(PortError::new)
     }
 
     fn gap(&self, id: &str) -> Result<Option<Gap>, PortError> {

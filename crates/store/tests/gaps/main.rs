@@ -9,6 +9,7 @@ mod hearing;
 mod life;
 mod log;
 mod many;
+mod pages;
 mod people;
 mod usage;
 
@@ -42,6 +43,8 @@ stories! {
     hearing::the_report_is_that_of_the_contract,
     life::gaps_come_back_as_they_were,
     life::what_is_new_closes_gaps,
+    pages::pages_are_what_sorting_all_would_give,
+    pages::older_gaps_are_listed_too,
     people::gaps_are_closed_muted_and_reopened,
     people::a_merge_loses_no_ask,
     people::what_makes_no_sense_is_refused,

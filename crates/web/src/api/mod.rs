@@ -1,6 +1,7 @@
 //! What can be asked, each as one registration.
 
 mod catalog;
+mod compose;
 mod gaps;
 mod knowledge;
 mod registry;
@@ -20,6 +21,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         catalog::operations(),
         registry::operations(),
         gaps::operations(),
+        compose::operations(),
     ];
     all.into_iter().flatten().collect()
 }

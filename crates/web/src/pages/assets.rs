@@ -1,4 +1,4 @@
-//! The stylesheet and the script, part of the binary.
+//! The stylesheet, the script and the icon, part of the binary.
 
 use std::sync::LazyLock;
 
@@ -8,15 +8,20 @@ use axum::routing::get;
 
 const STYLE: &str = include_str!("../../assets/kenning.css");
 const SCRIPT: &str = include_str!("../../assets/kenning.js");
+const ICON: &str = include_str!("../../assets/kenning.svg");
 
 /// Their addresses have a hash of what is in them, so that browsers may keep them for ever.
 pub(super) struct Assets {
     pub(super) style: String,
     pub(super) script: String,
+    pub(super) icon: String,
 }
 
-pub(super) static ASSETS: LazyLock<Assets> =
-    LazyLock::new(|| Assets { style: address(STYLE, "css"), script: address(SCRIPT, "js") });
+pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
+    style: address(STYLE, "css"),
+    script: address(SCRIPT, "js"),
+    icon: address(ICON, "svg"),
+});
 
 fn address(text: &str, ending: &str) -> String {
     format!("/assets/kenning-{}.{ending}", &blake3::hash(text.as_bytes()).to_hex()[..16])
@@ -25,6 +30,7 @@ fn address(text: &str, ending: &str) -> String {
 pub(super) fn routes() -> Router {
     Router::new()
         .route(&ASSETS.style, get(|| async { kept("text/css; charset=utf-8", STYLE) }))
+        .route(&ASSETS.icon, get(|| async { kept("image/svg+xml", ICON) }))
         .route(&ASSETS.script, get(|| async { kept("text/javascript; charset=utf-8", SCRIPT) }))
 }
 

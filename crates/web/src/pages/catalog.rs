@@ -32,7 +32,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
         .collect();
     let body = html! {
         h1 { "Coding agents" }
-        p class="hint" { "What is known of each, with a source. " b { "?" }
+        p class="lead" { "What is known of each, with a source. " b { "?" }
             " is not a no: no source was found for or against." }
         form class="row" action="/catalog" {
             (choice("category", "Category", &options, wanted))

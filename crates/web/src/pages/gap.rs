@@ -3,7 +3,7 @@
 use kenning_gaps::Event;
 use kenning_gaps::decide::{CloseGapRequest, MergeGapRequest, MuteGapRequest, ReopenGapRequest};
 use kenning_gaps::gap::{Evidence, Source, Status};
-use kenning_gaps::list::{GapsRequest, ListedGap, MAX_GAPS};
+use kenning_gaps::list::{GapsRequest, ListedGap};
 use kenning_gaps::show::{Replayed, ShowGapRequest, ShownAsk};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -77,10 +77,13 @@ fn standing(status: &Status) -> Markup {
     }
 }
 
+/// So many gaps are offered to merge with, those that rank first.
+const OTHERS: usize = 200;
+
 /// Open gaps of the same project that it may be one with.
 fn others(rooms: &Rooms, gap: &ListedGap) -> Result<Vec<ListedGap>, Sorry> {
     let project_id = Some(gap.project_id.clone());
-    let request = GapsRequest { project_id, max_results: Some(MAX_GAPS), ..GapsRequest::default() };
+    let request = GapsRequest { project_id, max_results: Some(OTHERS), ..GapsRequest::default() };
     let mut others = rooms.gaps()?.gaps(&request)?.gaps;
     others.retain(|other| other.id != gap.id);
     Ok(others)

@@ -1,9 +1,7 @@
 //! `/gaps`: what agents asked for and could not get, and what was proposed about it.
 
-use std::collections::BTreeSet;
-
 use kenning_gaps::Gaps;
-use kenning_gaps::list::{GapsRequest, ListedGap, MAX_GAPS, Standing};
+use kenning_gaps::list::{GapsRequest, ListedGap, Standing};
 use kenning_gaps::offers::{Decision, ListedProposal, ProposalsRequest};
 use maud::{Markup, html};
 
@@ -29,7 +27,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
         None => html! { h1 { "Gaps" } (no_store("gaps")) },
         Some(gaps) => html! {
             h1 { "Gaps" }
-            p class="hint" { "What agents asked for and could not get; what was asked for by name comes first." }
+            p class="lead" { "What agents asked for and could not get; what was asked for by name comes first." }
             (filter(gaps, visit)?)
             (ranked(gaps, visit)?)
             (proposals(gaps)?)
@@ -49,15 +47,9 @@ fn standing(visit: &Visit) -> Standing {
 }
 
 fn filter(gaps: &Gaps, visit: &Visit) -> Result<Markup, Sorry> {
-    let all = GapsRequest {
-        status: Standing::All,
-        max_results: Some(MAX_GAPS),
-        ..GapsRequest::default()
-    };
-    let all = gaps.gaps(&all)?;
-    let projects: BTreeSet<&str> = all.gaps.iter().map(|gap| gap.project_id.as_str()).collect();
+    let projects = gaps.projects()?;
     let options: Vec<(&str, &str)> = std::iter::once(("", "all"))
-        .chain(projects.into_iter().map(|project| (project, project)))
+        .chain(projects.iter().map(|project| (project.as_str(), project.as_str())))
         .collect();
     Ok(html! {
         form class="row" action="/gaps" {

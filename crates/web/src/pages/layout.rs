@@ -19,9 +19,10 @@ pub(super) enum Tab {
     Gaps,
     Usage,
     Map,
+    Compose,
 }
 
-const TABS: [(Tab, &str, &str); 7] = [
+const TABS: [(Tab, &str, &str); 8] = [
     (Tab::Overview, "/", "Overview"),
     (Tab::Search, "/search", "Search"),
     (Tab::Agents, "/catalog", "Agents"),
@@ -29,6 +30,7 @@ const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Gaps, "/gaps", "Gaps"),
     (Tab::Usage, "/usage", "Usage"),
     (Tab::Map, "/map", "Map"),
+    (Tab::Compose, "/compose", "Compose"),
 ];
 
 /// A view with everything around it.
@@ -36,7 +38,7 @@ pub(super) fn frame(visit: &Visit, page: &Page) -> Markup {
     let title = format!("{} · Kenning", page.title);
     let around = html! {
         header class="top" {
-            a class="brand" href="/" { "Kenning" }
+            a class="brand" href="/" { (mark()) "Kenning" }
             nav aria-label="Views" {
                 @for (tab, address, name) in TABS {
                     a href=(address) aria-current=[(page.tab == Some(tab)).then_some("page")] {
@@ -75,6 +77,16 @@ pub(super) fn frame(visit: &Visit, page: &Page) -> Markup {
     document(&title, &around)
 }
 
+/// What can be seen from here: the horizon.
+fn mark() -> Markup {
+    html! {
+        svg viewBox="0 0 24 24" aria-hidden="true" {
+            path d="M3.5 15.5a8.5 8.5 0 0 1 17 0M1.5 20h21" {}
+            circle cx="12" cy="15.5" r="3.2" {}
+        }
+    }
+}
+
 /// A page for one who is not inside yet.
 pub(super) fn bare(title: &str, body: &Markup) -> Markup {
     document(title, &html! { main id="main" class="narrow" tabindex="-1" { (body) } })
@@ -90,6 +102,7 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (text(title)) }
+                link rel="icon" type="image/svg+xml" href=(ASSETS.icon);
                 link rel="stylesheet" href=(ASSETS.style);
                 script src=(ASSETS.script) defer {}
             }
@@ -113,6 +126,10 @@ fn done(code: &str) -> Option<&'static str> {
         "merged" => "The gaps are one now.",
         "reopened" => "The gap is open again.",
         "accepted" => "The file is written, and will be found in a moment.",
+        "written" => "The files are written.",
+        "unchanged" => "Nothing to write: the files are like this already.",
+        "generated" => "The text is generated and kept as a version.",
+        "unchanged-text" => "Nothing has changed since the newest version; it stays.",
         "rejected" => "The proposal is turned down.",
         _ => return None,
     })
@@ -181,9 +198,12 @@ pub(super) fn node(id: &str, title: &str) -> Markup {
 /// A word that stands for a state or a kind, coloured by what it says.
 pub(super) fn badge(word: &str) -> Markup {
     let tone = match word {
-        "active" | "yes" | "accepted" | "closed" | "success" | "fresh" | "stable" => "good",
-        "deprecated" | "no" | "rejected" | "failed" | "stale" | "inactive" => "bad",
-        "open" | "reopened" | "pending" | "partial" | "aging" | "explicit" | "beta" => "warm",
+        "active" | "yes" | "accepted" | "closed" | "success" | "fresh" | "stable" | "ready"
+        | "valid" => "good",
+        "deprecated" | "no" | "rejected" | "failed" | "stale" | "inactive" | "error"
+        | "not valid" => "bad",
+        "open" | "reopened" | "pending" | "partial" | "aging" | "explicit" | "beta" | "absent"
+        | "warning" => "warm",
         _ => "calm",
     };
     html! { span class={ "badge " (tone) } { (text(word)) } }

@@ -1,49 +1,53 @@
 //! `/map`: the files and what waits for what, drawn; while files change, the script draws it anew.
+//!
+//! A drawing of very many files says nothing: beyond [`MOST`] folders are drawn in their place,
+//! each of which leads to a map of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
-use kenning_knowledge::dependencies::{DependenciesRequest, Direction};
 use kenning_knowledge::{NodeRef, Snapshot};
 use maud::{Markup, html};
 use serde_json::json;
 
 use super::form::link;
-use super::layout::{Tab, empty, node, table};
+use super::layout::{Tab, empty, table};
 use super::text::text;
 use super::usage::shortened;
 use super::visit::Visit;
 use super::{House, Page, Sorry, refused};
 use crate::site::Rooms;
 
-/// Files that are drawn; beyond that a drawing says nothing.
-const MOST: usize = 600;
+/// Files, or folders, that one drawing has.
+const MOST: usize = 200;
+/// Arrows that are also listed in words.
+const LISTED: usize = 100;
 const CELL: (usize, usize) = (228, 40);
 const GAP: usize = 14;
 const HEAD: usize = 30;
 const WIDTH: usize = 1150;
-/// Columns of files in one folder.
+/// Columns of cells in one box.
 const COLUMNS: usize = 4;
 
-pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
+pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
     let snapshot = rooms.library.snapshot();
-    let edges = edges(&snapshot)?;
-    let plan = Plan::of(&snapshot);
+    let drawn = Drawn::of(&snapshot, visit.fields.get("folder"))?;
     let next = html! { "Write a Markdown file in a knowledge base; it appears here by itself." };
     let body = html! {
         h1 { "Map" }
-        p class="hint" { "Files by folder; an arrow leads from what waits to what it waits for. "
+        p class="lead" { "What there is, and what waits for what: an arrow leads from what waits to what it waits for. "
             span data-live-note { "Load the page again to see changes." } }
+        @if let Some(folder) = &drawn.folder {
+            p class="crumbs below" { a href="/map" { "All" } " › " code { (text(folder)) } }
+        }
         div id="live" data-live="/map/version" data-version=(fingerprint(&snapshot)) {
             @if snapshot.file_count() == 0 { (empty("There are no files yet.", next)) } @else {
-                (table("Map of the files", drawing(&plan, &edges)))
-                @if snapshot.file_count() > MOST {
-                    p class="hint" { "The first " (MOST) " of " (snapshot.file_count()) " files." }
-                }
-                (list(&snapshot, &edges))
+                @if let Some(rule) = drawn.rule() { p class="hint" { (rule) } }
+                (table("Map of the files", drawing(&Plan::of(&drawn), &drawn.edges)))
+                (list(&drawn))
             }
         }
     };
@@ -76,70 +80,111 @@ fn fingerprint(snapshot: &Snapshot) -> String {
     hash.finalize().to_hex()[..16].to_owned()
 }
 
-/// Which file waits for which, by the ids of their roots, and through how many nodes.
+/// What stands for a file, or for a folder of them.
+struct Cell {
+    title: String,
+    /// The line below.
+    small: String,
+    class: &'static str,
+    address: String,
+    /// By which the script knows it again, and whether it is another one now.
+    path: String,
+    hash: String,
+}
+
+/// Which cell waits for which, by their keys, and through how many nodes.
 type Edges = BTreeMap<(String, String), usize>;
 
-fn edges(snapshot: &Snapshot) -> Result<Edges, Sorry> {
+/// What is in a drawing: boxes with cells in them, by key.
+struct Drawn {
+    boxes: BTreeMap<String, BTreeMap<String, Cell>>,
+    edges: Edges,
+    /// If only one is drawn.
+    folder: Option<String>,
+    /// Whether cells stand for folders.
+    of_folders: bool,
+    /// How many cells there would be.
+    total: usize,
+}
+
+impl Drawn {
+    fn of(snapshot: &Snapshot, folder: Option<&str>) -> Result<Self, Sorry> {
+        if let Some(wanted) = folder {
+            let roots: Vec<_> =
+                snapshot.roots().filter(|&root| folder_of(root) == wanted).collect();
+            if roots.is_empty() {
+                let message = format!("there is no folder `{wanted}`");
+                let sorry = Sorry::new(StatusCode::NOT_FOUND, message);
+                return Err(sorry.hint("the map of all has those there are"));
+            }
+            let folder = Some(wanted.to_owned());
+            return Ok(Self { folder, ..Self::files(snapshot, &roots) });
+        }
+        if snapshot.file_count() > MOST {
+            return Ok(Self::folders(snapshot));
+        }
+        Ok(Self::files(snapshot, &snapshot.roots().collect::<Vec<_>>()))
+    }
+
+    fn files(snapshot: &Snapshot, roots: &[NodeRef<'_>]) -> Self {
+        let mut boxes: BTreeMap<String, BTreeMap<String, Cell>> = BTreeMap::new();
+        for root in roots.iter().take(MOST) {
+            boxes.entry(folder_of(*root)).or_default().insert(path_of(*root), file(*root));
+        }
+        let edges = edges(snapshot, path_of);
+        Self { boxes, edges, folder: None, of_folders: false, total: roots.len() }
+    }
+
+    /// A box for each base, with those of its folders that have the most files.
+    fn folders(snapshot: &Snapshot) -> Self {
+        let mut folders: BTreeMap<String, Vec<NodeRef<'_>>> = BTreeMap::new();
+        for root in snapshot.roots() {
+            folders.entry(folder_of(root)).or_default().push(root);
+        }
+        let total = folders.len();
+        let mut ranked: Vec<_> = folders.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.0.cmp(&b.0)));
+        let mut boxes: BTreeMap<String, BTreeMap<String, Cell>> = BTreeMap::new();
+        for (name, roots) in ranked.into_iter().take(MOST) {
+            let base = roots[0].base().name().to_owned();
+            boxes.entry(base).or_default().insert(name.clone(), folder(&name, &roots));
+        }
+        let edges = edges(snapshot, folder_of);
+        Self { boxes, edges, folder: None, of_folders: true, total }
+    }
+
+    /// Why not everything is drawn.
+    fn rule(&self) -> Option<String> {
+        let shown: usize = self.boxes.values().map(BTreeMap::len).sum();
+        match (self.of_folders, shown < self.total) {
+            (true, false) => Some(format!(
+                "There are more than {MOST} files, so folders stand for them; one leads to its files."
+            )),
+            (true, true) => Some(format!(
+                "There are more than {MOST} files, so folders stand for them: the {shown} of {} with \
+                 the most files.",
+                self.total
+            )),
+            (false, true) => Some(format!("The first {shown} of {} files.", self.total)),
+            (false, false) => None,
+        }
+    }
+
+    fn cell(&self, key: &str) -> Option<&Cell> {
+        self.boxes.values().find_map(|cells| cells.get(key))
+    }
+}
+
+/// Between what `key` says that nodes are drawn as.
+fn edges(snapshot: &Snapshot, key: fn(NodeRef<'_>) -> String) -> Edges {
     let mut edges = Edges::new();
-    for waiting in snapshot.nodes().filter(|node| !node.blocked_by().is_empty()) {
-        let (node_id, direction) = (waiting.id().to_owned(), Direction::Upstream);
-        let found = snapshot.dependencies(&DependenciesRequest { node_id, direction, depth: 1 })?;
-        for target in found.upstream.unwrap_or_default() {
-            let (from, to) = (waiting.root(), snapshot.resolve(&target.id)?.root());
-            if from.id() != to.id() {
-                *edges.entry((from.id().to_owned(), to.id().to_owned())).or_default() += 1;
-            }
+    for (waiting, target) in snapshot.waits() {
+        let (from, to) = (key(waiting.root()), key(target.root()));
+        if from != to {
+            *edges.entry((from, to)).or_default() += 1;
         }
     }
-    Ok(edges)
-}
-
-/// Where everything is drawn.
-struct Plan<'a> {
-    folders: Vec<Folder>,
-    files: Vec<(NodeRef<'a>, usize, usize)>,
-    height: usize,
-}
-
-struct Folder {
-    name: String,
-    x: usize,
-    y: usize,
-    width: usize,
-    height: usize,
-}
-
-impl<'a> Plan<'a> {
-    /// Folders beside each other as long as there is room, then below.
-    fn of(snapshot: &'a Snapshot) -> Self {
-        let mut by_folder: BTreeMap<String, Vec<NodeRef<'a>>> = BTreeMap::new();
-        for root in snapshot.roots().take(MOST) {
-            by_folder.entry(folder_of(root)).or_default().push(root);
-        }
-        let mut plan = Self { folders: Vec::new(), files: Vec::new(), height: 0 };
-        let (mut x, mut y, mut tallest) = (0, 0, 0);
-        for (name, files) in by_folder {
-            let columns = files.len().isqrt().clamp(2, COLUMNS).min(files.len());
-            let width = columns * (CELL.0 + GAP) + GAP;
-            let height = HEAD + files.len().div_ceil(columns) * (CELL.1 + GAP) + GAP;
-            if x > 0 && x + width > WIDTH {
-                (x, y, tallest) = (0, y + tallest + GAP, 0);
-            }
-            for (at, file) in files.into_iter().enumerate() {
-                let left = x + GAP + at % columns * (CELL.0 + GAP);
-                plan.files.push((file, left, y + HEAD + at / columns * (CELL.1 + GAP)));
-            }
-            plan.folders.push(Folder { name, x, y, width, height });
-            tallest = tallest.max(height);
-            plan.height = plan.height.max(y + height);
-            x += width + GAP;
-        }
-        plan
-    }
-
-    fn place(&self, id: &str) -> Option<(usize, usize)> {
-        self.files.iter().find(|(file, ..)| file.id() == id).map(|&(_, x, y)| (x, y))
-    }
+    edges
 }
 
 fn folder_of(root: NodeRef<'_>) -> String {
@@ -148,8 +193,97 @@ fn folder_of(root: NodeRef<'_>) -> String {
     format!("{}/{folder}", root.base().name())
 }
 
+fn path_of(root: NodeRef<'_>) -> String {
+    format!("{}/{}", root.base().name(), root.document().path)
+}
+
+fn file(root: NodeRef<'_>) -> Cell {
+    Cell {
+        title: root.title().to_owned(),
+        small: format!("{} · {} nodes", root.kind(), root.document().sections.len()),
+        class: kind_class(root.kind()),
+        address: link("/node", &[("id", root.id())]),
+        path: path_of(root),
+        hash: root.document().hash.to_hex()[..16].to_owned(),
+    }
+}
+
+fn folder(name: &str, roots: &[NodeRef<'_>]) -> Cell {
+    let nodes: usize = roots.iter().map(|root| root.document().sections.len()).sum();
+    let mut hash = blake3::Hasher::new();
+    for root in roots {
+        hash.update(root.document().hash.as_bytes());
+    }
+    let below = name.split_once('/').map_or(name, |(_, below)| below);
+    Cell {
+        title: if below.is_empty() { "." } else { below }.to_owned(),
+        small: format!("{} files · {nodes} nodes", roots.len()),
+        class: "kind-folder",
+        address: link("/map", &[("folder", name)]),
+        path: name.to_owned(),
+        hash: hash.finalize().to_hex()[..16].to_owned(),
+    }
+}
+
+/// The kinds that have a colour.
+fn kind_class(kind: &str) -> &'static str {
+    match kind {
+        "guideline" => "kind-guideline",
+        "protocol" => "kind-protocol",
+        "plan" => "kind-plan",
+        "task" => "kind-task",
+        "agent_skill" => "kind-agent_skill",
+        _ => "kind-other",
+    }
+}
+
+/// Where everything is drawn.
+struct Plan<'a> {
+    frames: Vec<Frame<'a>>,
+    cells: Vec<(&'a Cell, usize, usize)>,
+    places: HashMap<&'a str, (usize, usize)>,
+    height: usize,
+}
+
+struct Frame<'a> {
+    name: &'a str,
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// Boxes beside each other as long as there is room, then below.
+    fn of(drawn: &'a Drawn) -> Self {
+        let mut plan =
+            Self { frames: Vec::new(), cells: Vec::new(), places: HashMap::new(), height: 0 };
+        let (mut x, mut y, mut tallest) = (0, 0, 0);
+        for (name, cells) in &drawn.boxes {
+            let columns = cells.len().isqrt().clamp(2, COLUMNS).min(cells.len());
+            let width = columns * (CELL.0 + GAP) + GAP;
+            let height = HEAD + cells.len().div_ceil(columns) * (CELL.1 + GAP) + GAP;
+            if x > 0 && x + width > WIDTH {
+                (x, y, tallest) = (0, y + tallest + GAP, 0);
+            }
+            for (at, (key, cell)) in cells.iter().enumerate() {
+                let left = x + GAP + at % columns * (CELL.0 + GAP);
+                let top = y + HEAD + at / columns * (CELL.1 + GAP);
+                plan.cells.push((cell, left, top));
+                plan.places.insert(key, (left, top));
+            }
+            plan.frames.push(Frame { name, x, y, width, height });
+            tallest = tallest.max(height);
+            plan.height = plan.height.max(y + height);
+            x += width + GAP;
+        }
+        plan
+    }
+}
+
 fn drawing(plan: &Plan<'_>, edges: &Edges) -> Markup {
     let size = (WIDTH + 2, plan.height + 2);
+    let place = |key: &String| plan.places.get(key.as_str()).copied();
     html! {
         svg class="map" width=(size.0) height=(size.1) viewBox={ "-1 -1 " (size.0) " " (size.1) }
             role="group" aria-label="Files by folder, with what waits for what" {
@@ -157,14 +291,14 @@ fn drawing(plan: &Plan<'_>, edges: &Edges) -> Markup {
                 marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7"
                     orient="auto-start-reverse" { path d="M0 0 8 4 0 8z" {} }
             }
-            @for folder in &plan.folders {
-                rect class="folder" x=(folder.x) y=(folder.y) width=(folder.width)
-                    height=(folder.height) rx="10" {}
-                text class="folder" x=(folder.x + GAP) y=(folder.y + 20) { (text(&folder.name)) }
+            @for frame in &plan.frames {
+                rect class="folder" x=(frame.x) y=(frame.y) width=(frame.width)
+                    height=(frame.height) rx="10" {}
+                text class="folder" x=(frame.x + GAP) y=(frame.y + 20) { (text(frame.name)) }
             }
-            @for (file, x, y) in &plan.files { (cell(*file, *x, *y)) }
+            @for (cell, x, y) in &plan.cells { (drawn_cell(cell, *x, *y)) }
             @for (from, to) in edges.keys() {
-                @if let (Some(from), Some(to)) = (plan.place(from), plan.place(to)) {
+                @if let (Some(from), Some(to)) = (place(from), place(to)) {
                     path class="edge" d=(curve(from, to)) marker-end="url(#arrow)" {}
                 }
             }
@@ -172,35 +306,23 @@ fn drawing(plan: &Plan<'_>, edges: &Edges) -> Markup {
     }
 }
 
-fn cell(file: NodeRef<'_>, x: usize, y: usize) -> Markup {
-    let count = file.document().sections.len();
+fn drawn_cell(cell: &Cell, x: usize, y: usize) -> Markup {
     html! {
-        a class="file" href=(link("/node", &[("id", file.id())])) data-path=(text(&folder_path(file)))
-            data-hash=(&file.document().hash.to_hex()[..16]) {
-            title { (text(file.title())) ", " (count) " nodes, " (text(file.kind())) }
-            rect class={ "kind-" (kind_class(file.kind())) } x=(x) y=(y) width=(CELL.0) height=(CELL.1) rx="6" {}
-            text x=(x + 10) y=(y + 17) { (text(&shortened(file.title()))) }
-            text class="small" x=(x + 10) y=(y + 32) { (text(file.kind())) " · " (count) " nodes" }
+        a class="file" href=(cell.address) data-path=(text(&cell.path)) data-hash=(cell.hash) {
+            title { (text(&cell.title)) ", " (text(&cell.small)) }
+            rect class=(cell.class) x=(x) y=(y) width=(CELL.0) height=(CELL.1) rx="6" {}
+            text x=(x + 10) y=(y + 17) { (text(&shortened(&cell.title))) }
+            text class="small" x=(x + 10) y=(y + 32) { (text(&cell.small)) }
         }
     }
 }
 
-fn folder_path(file: NodeRef<'_>) -> String {
-    format!("{}/{}", file.base().name(), file.document().path)
-}
-
-/// The kinds that have a colour.
-fn kind_class(kind: &str) -> &'static str {
-    const KINDS: [&str; 5] = ["guideline", "protocol", "plan", "task", "agent_skill"];
-    KINDS.into_iter().find(|known| *known == kind).unwrap_or("other")
-}
-
-/// From the edge of one file to the nearest edge of the other.
+/// From the edge of one cell to the nearest edge of the other.
 fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
     let (width, height) = CELL;
     let middle = |x: usize| x + width / 2;
     if y1 == y2 {
-        // Below the files between them.
+        // Below the cells between them.
         let (bottom, low) = (y1 + height, y1 + height + 2 * GAP);
         let (from, to) = (middle(x1), middle(x2));
         return format!("M{from} {bottom} C{from} {low} {to} {low} {to} {bottom}");
@@ -211,20 +333,27 @@ fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
 }
 
 /// The same in words.
-fn list(snapshot: &Snapshot, edges: &Edges) -> Markup {
-    let title = |id: &str| snapshot.resolve(id).map_or(id.to_owned(), |it| it.title().to_owned());
-    let named = |id: &str| node(id, &title(id));
+fn list(drawn: &Drawn) -> Markup {
+    let named = |cell: &Cell| html! { a href=(cell.address) { (text(&cell.title)) } };
+    let known = drawn
+        .edges
+        .iter()
+        .filter_map(|((from, to), count)| Some((drawn.cell(from)?, drawn.cell(to)?, *count)));
+    let known: Vec<(&Cell, &Cell, usize)> = known.collect();
     html! {
         h2 { "What waits for what" }
-        @if edges.is_empty() {
-            p class="empty" { "No file waits for another. A section says what it waits for with "
+        @if known.is_empty() {
+            p class="empty" { "Nothing here waits for another. A section says what it waits for with "
                 code { "blocked_by" } " in its metadata." }
         } @else {
-            ul {
-                @for ((from, to), count) in edges {
+            ul class="plain columns-list" {
+                @for (from, to, count) in known.iter().take(LISTED) {
                     li { (named(from)) " waits for " (named(to))
                         @if *count > 1 { " (" (count) " times)" } }
                 }
+            }
+            @if known.len() > LISTED {
+                p class="hint" { "The first " (LISTED) " of " (known.len()) "; a node's own page has all of its own." }
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod assets;
 mod catalog;
+mod compose;
 mod form;
 mod gap;
 mod gaps;
@@ -97,6 +98,11 @@ pub(crate) fn routes(desk: Arc<Desk>, key: FormKey, doors: &Doors) -> Router {
         .route("/usage", view(usage::view))
         .route("/map", view(map::view))
         .route("/map/version", map::version(&house))
+        .route("/compose", view(compose::view))
+        .route("/compose/artifact/{id}", view(compose::artifact))
+        .route("/compose/artifact/{id}/build", act(compose::artifact, compose::build))
+        .route("/compose/content/{id}", view(compose::content))
+        .route("/compose/content/{id}/generate", act(compose::content, compose::generate))
         .merge(login::routes(&house))
         .merge(assets::routes())
 }
@@ -234,6 +240,26 @@ impl From<kenning_registry::Error> for Sorry {
         }
         let hint = error.hint().map(str::to_owned);
         Self { hint, ..Self::new(status(error.http_status()), error.to_string()) }
+    }
+}
+
+impl From<kenning_compose::Error> for Sorry {
+    fn from(error: kenning_compose::Error) -> Self {
+        if error.code() == kenning_compose::Code::StorageError {
+            tracing::error!(?error, "the workspace or its state failed");
+        }
+        Self { hint: error.hint(), ..Self::new(status(error.code().http_status()), said(&error)) }
+    }
+}
+
+/// All that is wrong with a config, rather than the first of it.
+fn said(error: &kenning_compose::Error) -> String {
+    match error {
+        kenning_compose::Error::InvalidConfig { config_type, id, issues } => {
+            let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+            format!("{config_type} config `{id}` is not valid: {}", issues.join("; "))
+        }
+        other => other.to_string(),
     }
 }
 

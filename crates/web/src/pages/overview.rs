@@ -1,6 +1,8 @@
 //! `/`: how things stand, and what to do next.
 
-use kenning_gaps::list::{GapsRequest, ListedGap, MAX_GAPS};
+use std::collections::BTreeMap;
+
+use kenning_gaps::list::ListedGap;
 use kenning_gaps::offers::ProposalsRequest;
 use kenning_knowledge::Snapshot;
 use kenning_registry::agents::ListAgentsRequest;
@@ -29,6 +31,7 @@ pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
     let counts = counts(rooms)?;
     let body = html! {
         h1 { "Overview" }
+        p class="lead" { "What is known here, what is missing, and what to do next." }
         (numbers(&snapshot, &counts))
         div class="columns" {
             section {
@@ -49,14 +52,11 @@ pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
 fn counts(rooms: &Rooms) -> Result<Counts, Sorry> {
     let one = ListAgentsRequest { max_results: Some(1), cursor: None };
     let agents = rooms.registry.as_ref().map(|registry| registry.agents(&one)).transpose()?;
-    let all = GapsRequest { max_results: Some(MAX_GAPS), ..GapsRequest::default() };
-    let gaps = rooms.gaps.as_ref().map(|gaps| gaps.gaps(&all)).transpose()?;
+    let gaps = rooms.gaps.as_ref().map(|gaps| gaps.newest(RECENT)).transpose()?;
     let pending = ProposalsRequest::default();
     let proposals = rooms.gaps.as_ref().map(|gaps| gaps.proposals(&pending)).transpose()?;
     let open = gaps.as_ref().map(|gaps| gaps.total_available);
-    let mut recent = gaps.map(|gaps| gaps.gaps).unwrap_or_default();
-    recent.sort_by_key(|gap| std::cmp::Reverse(gap.last_asked));
-    recent.truncate(RECENT);
+    let recent = gaps.map(|gaps| gaps.gaps).unwrap_or_default();
     Ok(Counts {
         agents: agents.map(|agents| agents.total_count),
         gaps: open,
@@ -76,7 +76,7 @@ fn numbers(snapshot: &Snapshot, counts: &Counts) -> Markup {
         dl class="numbers" {
             div { dt { "Files" } dd { a href="/map" { (snapshot.file_count()) } } }
             div { dt { "Nodes" } dd { a href="/usage" { (snapshot.node_count()) } } }
-            div { dt { "With vectors" } dd { (coverage.embedded) " of " (coverage.total) }
+            div { dt { "With vectors" } dd { (coverage.embedded) span class="of" { " of " (coverage.total) } }
                 dd class="small" { (gauge(share)) } }
             div { dt { "To mend" } dd { a href="#mend" { (snapshot.diagnostics().len()) } } }
             div { dt { "Agents" } dd { a href="/registry" { (number(counts.agents)) } } }
@@ -127,11 +127,11 @@ fn recent(counts: &Counts) -> Markup {
         return empty("Nothing is missing, as far as was heard.", next);
     }
     html! {
-        ul class="plain" {
+        ul class="recent" {
             @for gap in &counts.recent {
                 li {
                     a href={ "/gaps/" (encoded(&gap.id)) } { (text(&gap.label)) }
-                    span class="small" { " " (gap.asks) "×, " (time(gap.last_asked)) }
+                    span class="small" { (gap.asks) "×, " (time(gap.last_asked)) }
                 }
             }
         }
@@ -146,12 +146,11 @@ pub(super) fn no_store(what: &str) -> Markup {
 }
 
 fn bases(snapshot: &Snapshot) -> Markup {
-    let count = |name: &str| {
-        let roots = snapshot.roots().filter(|root| root.base().name() == name);
-        roots.fold((0, 0), |(files, nodes), root| {
-            (files + 1, nodes + root.document().sections.len())
-        })
-    };
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for root in snapshot.roots() {
+        let (files, nodes) = counts.entry(root.base().name()).or_default();
+        (*files, *nodes) = (*files + 1, *nodes + root.document().sections.len());
+    }
     html! {
         h2 { "Knowledge bases" }
         (table("Knowledge bases", html! {
@@ -159,7 +158,7 @@ fn bases(snapshot: &Snapshot) -> Markup {
                 thead { tr { th { "Base" } th class="n" { "Files" } th class="n" { "Nodes" } } }
                 tbody {
                     @for base in snapshot.bases() {
-                        @let (files, nodes) = count(base.name());
+                        @let (files, nodes) = counts.get(base.name()).copied().unwrap_or_default();
                         tr { td { (text(base.name())) } td class="n" { (files) } td class="n" { (nodes) } }
                     }
                 }

@@ -23,7 +23,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
         None => html! { h1 { "Registry" } (no_store("a registry")) },
         Some(registry) => html! {
             h1 { "Registry" }
-            p class="hint" { "Which skills your own agents have, in which version, and whether they use them." }
+            p class="lead" { "Which skills your own agents have, in which version, and whether they use them." }
             (query_form(visit))
             @match visit.fields.number("agent") {
                 // After a mistake the number may be part of it.

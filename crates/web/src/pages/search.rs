@@ -5,7 +5,7 @@ use kenning_knowledge::search::{DEFAULT_RESULTS, SearchRequest, SearchResponse, 
 use maud::{Markup, html};
 
 use super::layout::{Tab, badge, bar, choice, empty, line, node, table};
-use super::text::text;
+use super::text::{marked, text};
 use super::visit::Visit;
 use super::{Page, Sorry};
 use crate::site::Rooms;
@@ -32,20 +32,21 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
     let advised = task.map(|task| snapshot.discover(&discover(visit, task), &rooms.discovery));
     let body = html! {
         h1 { "Search" }
+        p class="lead" { "Ask as an agent does, and see why it gets what it gets. Nothing here counts as used." }
         div class="columns" {
-            section {
-                h2 { "Search" }
+            section class="panel" {
+                h2 { "Find" }
                 p class="hint" { "What " code { "search_knowledge" } " finds, and how the score comes about." }
                 (search_form(visit))
             }
-            section {
+            section class="panel" {
                 h2 { "Discover" }
                 p class="hint" { "What " code { "discover_context" } " would tell an agent to read before a task." }
                 (discover_form(visit))
             }
         }
         @match found {
-            Some(Ok(found)) => (results(&found)),
+            Some(Ok(found)) => (results(&found, visit.fields.text("query"))),
             Some(Err(error)) => (refused(&error.into())),
             None => {}
         }
@@ -135,7 +136,7 @@ fn refused(sorry: &Sorry) -> Markup {
     super::layout::apology(&sorry.message, sorry.hint.as_deref())
 }
 
-fn results(found: &SearchResponse) -> Markup {
+fn results(found: &SearchResponse, query: &str) -> Markup {
     if found.results.is_empty() {
         return nothing(found.message.as_deref());
     }
@@ -155,7 +156,7 @@ fn results(found: &SearchResponse) -> Markup {
                             td class="wide" {
                                 (node(&one.id, &one.title)) " " (badge(&one.kind)) " " (badge(&one.status))
                                 div class="small" { code { (text(&one.path)) } }
-                                div class="small" { (text(&one.snippet)) }
+                                div class="small snippet" { (marked(&one.snippet, query)) }
                             }
                             td data-label="Score" { (bar(one.score.value)) }
                             td data-label="Words" { (bar(one.score.keyword.into())) }

@@ -1,7 +1,7 @@
 //! Text from elsewhere: data, whatever it looks like.
 
 use kenning_visible::shown;
-use maud::Render;
+use maud::{Markup, Render, html};
 
 /// Text that others wrote. Markup in it is escaped, and characters that are not seen, by which one
 /// could tell a reader and a model different things, are shown as `\u{…}`.
@@ -26,9 +26,55 @@ impl Render for Text<'_> {
     }
 }
 
+/// Text in which the words of a question stand out. A word counts as one of them if it begins like
+/// it, so that endings do not matter; which words made a match is the index's business.
+pub(super) fn marked(of: &str, question: &str) -> Markup {
+    let stems: Vec<String> = words(question).map(stem).filter(|stem| stem.len() > 2).collect();
+    let is_asked = |word: &str| stems.iter().any(|stem| word.to_lowercase().starts_with(stem));
+    let pieces = of.split_inclusive(|c: char| !c.is_alphanumeric());
+    html! {
+        @for piece in pieces {
+            @let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+            @if is_asked(word) { mark { (text(word)) } (text(&piece[word.len()..])) }
+            @else { (text(piece)) }
+        }
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !COMMON.contains(&word.to_lowercase().as_str()))
+}
+
+/// Words that say nothing about what is asked.
+const COMMON: [&str; 24] = [
+    "the", "and", "for", "how", "what", "when", "where", "who", "why", "which", "with", "from",
+    "are", "was", "does", "can", "long", "that", "this", "have", "has", "not", "our", "you",
+];
+
+fn stem(word: &str) -> String {
+    word.to_lowercase().chars().take(5).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_the_question_stand_out() {
+        for (given, question, shown) in [
+            (
+                "Tokens, valid now",
+                "how long is a token valid",
+                "<mark>Tokens</mark>, <mark>valid</mark> now",
+            ),
+            ("<b>rotate</b>", "rotation", "&lt;b&gt;<mark>rotate</mark>&lt;/b&gt;"),
+            ("the and", "the and", "the and"),
+            ("Größen", "größe", "<mark>Größen</mark>"),
+        ] {
+            assert_eq!(marked(given, question).into_string(), shown);
+        }
+    }
 
     #[test]
     fn nothing_is_hidden_and_nothing_is_markup() {

@@ -36,6 +36,7 @@ fn page(visit: &Visit, found: &UsageResponse) -> Markup {
     "; what is tried on this page does not count." };
     html! {
         h1 { "Usage" }
+        p class="lead" { "Which knowledge is read and found, and which never comes up." }
         form class="row" action="/usage" {
             (choice("days", "In the last", &DAYS, visit.fields.text("days")))
             button { "Show" }

@@ -1,8 +1,8 @@
 //! What the rooms know, as compose reads it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kenning_catalog::Catalog;
 use kenning_catalog::clients::{self, Client, Scope, ServerEntry};
@@ -30,6 +30,8 @@ use serde_json::Value;
 
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 60 * 60 * 1_000;
+/// So many counts take some 20 MB; beyond that it begins anew.
+const MAX_COUNTED: usize = 300_000;
 
 pub(in crate::commands) struct Rooms {
     library: Arc<Library>,
@@ -39,6 +41,8 @@ pub(in crate::commands) struct Rooms {
     gaps: Option<Gaps>,
     /// Who makes files of all this, once it is there.
     pub(super) compose: OnceLock<Compose>,
+    /// Tokens of texts, by their hash: the same text is asked about again and again.
+    counted: Mutex<HashMap<blake3::Hash, usize>>,
 }
 
 impl Sources for Rooms {
@@ -84,6 +88,7 @@ impl Rooms {
             registry,
             gaps,
             compose: OnceLock::new(),
+            counted: Mutex::default(),
         }
     }
 
@@ -95,7 +100,7 @@ impl Rooms {
             if text.is_empty() {
                 continue;
             }
-            let tokens = kenning_knowledge::count_tokens(&text);
+            let tokens = self.tokens(&text);
             let (id, path, title) = (node.id().to_owned(), node.path(), node.title().to_owned());
             if digest.total_tokens + tokens > params.max_tokens {
                 digest.omitted.push(OmittedNode { id, path, title, tokens });
@@ -107,6 +112,22 @@ impl Rooms {
             digest.nodes.push(KnowledgeNode { id, base, path, title, kind, status, text, tokens });
         }
         Ok(digest)
+    }
+
+    /// How many tokens a text has, counted once for each text there is.
+    fn tokens(&self, text: &str) -> usize {
+        let key = blake3::hash(text.as_bytes());
+        let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = counted().get(&key) {
+            return *tokens;
+        }
+        let tokens = kenning_knowledge::count_tokens(text);
+        let mut counted = counted();
+        if counted.len() >= MAX_COUNTED {
+            counted.clear();
+        }
+        counted.insert(key, tokens);
+        tokens
     }
 
     /// The nodes that help with the task, best first; all, in the order of the files, without one.

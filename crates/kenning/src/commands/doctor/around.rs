@@ -11,7 +11,11 @@ use super::Check;
 use crate::commands::hook::{self, State};
 use crate::commands::install::config::{self, Unusable};
 use crate::commands::install::machine::{Machine, is_executable, on_path};
+#[cfg(unix)]
+use crate::commands::serve::daemon::{self, Seen};
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::settings::Layers;
 use crate::settings::Settings;
 
 pub(super) fn checks() -> Vec<Check> {
@@ -91,6 +95,27 @@ fn git_hook() -> Check {
         ),
         State::Foreign => Check::ok("git hook", "there are hooks of somebody else"),
     }
+}
+
+/// Whether servers on standard streams have one to share. Settings that do not even say which have
+/// been complained of already.
+#[cfg(unix)]
+pub(super) fn shared_server(settings: &Settings, layers: &Layers) -> Option<Check> {
+    let name = "shared server";
+    if !settings.server.attach {
+        return Some(Check::ok(name, "not wanted: server.attach is false"));
+    }
+    Some(match daemon::look(settings, layers).ok()? {
+        Seen::Nobody => Check::ok(name, "none runs; every client starts one of its own")
+            .next("`kenning serve --http` serves all clients of this project, if you like"),
+        Seen::Host { pid, clients, socket } => {
+            Check::ok(name, format!("process {pid} serves {clients} clients at {socket}"))
+        }
+        Seen::Refused { reason, socket } => {
+            let found = format!("one runs at {socket}, but {reason}");
+            Check::warn(name, found).next("start it again, with the settings of its clients")
+        }
+    })
 }
 
 /// Whether `serve --http` could listen.

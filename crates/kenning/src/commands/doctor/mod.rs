@@ -70,6 +70,8 @@ pub(super) fn run(sources: Sources, printer: Printer) -> Result<Exit, Failure> {
             checks.push(settings_check(&layers));
             checks.extend(rooms::checks(&settings, &layers));
             checks.extend(around::checks());
+            #[cfg(unix)]
+            checks.extend(around::shared_server(&settings, &layers));
             checks.push(around::port(&settings));
         }
         Err(failure) => {

@@ -12,7 +12,7 @@ use kenning_gaps::{Gaps, Identity, OWN_PROJECT, Redactor};
 use kenning_knowledge::semantic::Tell;
 use kenning_knowledge::usage::UsageLog;
 use kenning_mcp::Inventory;
-use kenning_mcp::gaps::{Called, Ear};
+use kenning_mcp::gaps::{Called, Ear, Tally};
 use kenning_registry::Timestamp;
 use kenning_registry::shelf::Skill;
 use kenning_store::Store;
@@ -72,8 +72,16 @@ impl Hearing {
 
     /// Takes down what the server offers, so that what nobody calls can be told.
     pub(super) fn offers(&self, inventory: &Inventory) {
-        if let Some(recorder) = &self.recorder {
-            recorder.tools(inventory.tools.iter().map(|tool| tool.name));
+        self.offering()(inventory);
+    }
+
+    /// The same for what it offers to some clients only.
+    pub(super) fn offering(&self) -> impl Fn(&Inventory) + Send + Sync + 'static {
+        let recorder = self.recorder.clone();
+        move |inventory| {
+            if let Some(recorder) = &recorder {
+                recorder.tools(inventory.tools.iter().map(|tool| tool.name));
+            }
         }
     }
 
@@ -183,5 +191,10 @@ impl Ear for OwnEar {
             duration: call.duration,
             caller: Caller { client: call.client, ..Caller::default() },
         });
+    }
+
+    fn tally(&self) -> Tally {
+        let kenning_wrap::Tally { heard, dropped } = self.0.tally();
+        Tally { heard, dropped }
     }
 }

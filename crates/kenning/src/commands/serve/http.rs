@@ -2,18 +2,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kenning_knowledge::Library;
 use kenning_mcp::{Server, http};
 use kenning_store::Store;
-use kenning_web::{Doors, Keys, Mount, Site};
+use kenning_web::{Doors, Keys, Mount, Running, Site, Stopping};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::summary;
+use super::vitals::Vitals;
 use crate::commands::Context;
 use crate::commands::token::StoredKeys;
 use crate::failure::Failure;
+use crate::telemetry;
 
 /// An address to serve on, and how one gets in.
 pub(super) struct Open {
@@ -21,6 +24,9 @@ pub(super) struct Open {
     address: SocketAddr,
     doors: Doors,
     read_only: bool,
+    store: Option<Arc<Store>>,
+    drain: Duration,
+    grace: Duration,
 }
 
 pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Result<Open, Failure> {
@@ -45,7 +51,16 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
         Some(keys) if !open_to_all_here => Doors::Token(keys),
         keys => Doors::Loopback { port: address.port(), keys },
     };
-    Ok(Open { listener, address, doors, read_only: context.settings.server.read_only })
+    let server = &context.settings.server;
+    Ok(Open {
+        listener,
+        address,
+        doors,
+        read_only: server.read_only,
+        store: store.cloned(),
+        drain: Duration::from_secs(server.drain_seconds),
+        grace: Duration::from_secs(server.grace_seconds),
+    })
 }
 
 /// Without a token nobody could come in.
@@ -82,13 +97,23 @@ impl Open {
             Doors::Loopback { port, .. } => http::Reach::Loopback { port: *port },
             Doors::Token(_) => http::Reach::Guarded,
         };
+        let stopping = Stopping::new(stop, self.drain, self.grace);
+        // Cancelled, the SDK gives up what it works on; until then only streams have to end.
+        let (closing, over) = (stopping.closing(), stopping.over());
+        let changes = server.changes();
+        tokio::spawn(async move {
+            closing.cancelled().await;
+            changes.close();
+        });
+        let vitals = Arc::new(Vitals::new(server.clone(), self.store));
+        let running = Running { vitals, stopping, adopt: telemetry::adopt() };
         let mcp = Mount {
             path: http::MCP_PATH,
-            read: http::router(server.reading(), reach, stop.clone()),
-            write: http::router(server, reach, stop.clone()),
+            read: http::router(server.reading(), reach, over.clone()),
+            write: http::router(server, reach, over),
         };
         let (doors, read_only) = (self.doors, self.read_only);
-        let site = Site { rooms, mounts: vec![mcp], doors, read_only };
-        Ok(site.serve(self.listener, stop).await?)
+        let site = Site { rooms, mounts: vec![mcp], doors, read_only, running };
+        Ok(site.serve(self.listener).await?)
     }
 }

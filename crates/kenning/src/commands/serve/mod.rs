@@ -1,7 +1,12 @@
 //! `serve`: the rooms are opened and wired to whoever asks.
 
+mod choice;
+#[cfg(unix)]
+pub(super) mod daemon;
 mod hearing;
 mod http;
+mod signals;
+mod vitals;
 
 use std::sync::Arc;
 
@@ -11,14 +16,16 @@ use kenning_knowledge::semantic::IndexerThread;
 use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
-use kenning_mcp::inventory::Access;
 use kenning_mcp::knowledge::file_uri;
-use kenning_mcp::{Changed, Inventory, Rooms, Server, Toolset, stdio};
+use kenning_mcp::{Changed, Rooms, Server, Toolset, stdio};
 use kenning_store::{Store, Subscription};
+use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 
+use self::choice::Choice;
 use self::hearing::Hearing;
+use self::signals::stop_on_signal;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -69,7 +76,23 @@ fn split_address(address: &str) -> Result<(Option<&str>, Option<u16>), Failure> 
 }
 
 pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure> {
-    let inventory = inventory(context)?;
+    #[cfg(unix)]
+    if context.settings.server.transport == Transport::Stdio && context.settings.server.attach {
+        let in_process = |client| serve_rooms(context, serve, Some(client));
+        if let Some(served) = daemon::attached(context, !serve.no_watch, in_process) {
+            return served;
+        }
+    }
+    serve_rooms(context, serve, None)
+}
+
+/// Opens the rooms. On standard streams, `client` is one who was served by another process.
+fn serve_rooms(
+    context: &Context,
+    serve: &cli::Serve,
+    client: Option<DuplexStream>,
+) -> Result<Exit, Failure> {
+    let inventory = Choice::of(&context.settings, &context.layers)?.inventory();
     let model = context.settings.model(&context.layers)?.start_loading()?;
     let library = Arc::new(context.open_library()?);
     let store = context.open_store()?;
@@ -79,14 +102,17 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     hearing.offers(&inventory);
     let discovery = Arc::new(context.settings.discovery.clone());
     let catalog = Arc::new(context.catalog()?);
-    // It makes a folder to keep things in, which nobody needs who does not compose.
-    let compose = inventory.has(Toolset::Compose).then(|| {
+    let transport = context.settings.server.transport;
+    // It makes a folder to keep things in, which nobody needs who does not compose. The page does.
+    let with_tools = inventory.has(Toolset::Compose);
+    let compose = (with_tools || transport == Transport::Http).then(|| {
         let (registry, gaps) = (registry.clone(), gaps.clone());
         context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
     });
+    let compose = compose.flatten();
     let rooms = Rooms {
         registry: registry.clone(),
-        compose: compose.flatten(),
+        compose: compose.clone().filter(|_| with_tools),
         misses: store.clone().map(|store| store as Arc<dyn MissLog>),
         usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
         gaps: gaps.clone(),
@@ -101,8 +127,8 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         misses: rooms.misses.clone(),
         usage: rooms.usage.clone(),
         gaps,
+        compose,
     };
-    let transport = context.settings.server.transport;
     let server = Server::new(
         inventory,
         rooms,
@@ -120,11 +146,26 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         let stop = CancellationToken::new();
         tokio::spawn(stop_on_signal(stop.clone()));
         match transport {
-            Transport::Stdio => serve_stdio(context, &library, server, stop).await,
+            Transport::Stdio => serve_stdio(context, &library, server, client, stop).await,
             Transport::Http => {
                 let open = http::open(context, store.as_ref()).await?;
+                #[cfg(unix)]
+                let host = {
+                    let offers = Box::new(hearing.offering());
+                    daemon::Host::open(context, !serve.no_watch, &server, offers, stop.clone())
+                };
                 http::announce(context, &library, &server, &open);
-                open.serve(server, pages, stop).await
+                #[cfg(unix)]
+                if host.is_some() {
+                    context.printer.note("Clients on standard streams share this server.");
+                }
+                let served = open.serve(server, pages, stop.clone()).await;
+                stop.cancel();
+                #[cfg(unix)]
+                if let Some(host) = host {
+                    host.finish().await;
+                }
+                served
             }
         }
     });
@@ -135,16 +176,6 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
         tracing::warn!(%error, "what was used last is not counted");
     }
     served.map(|()| Exit::Success)
-}
-
-fn inventory(context: &Context) -> Result<Inventory, Failure> {
-    let settings = &context.settings.server;
-    let toolsets = Toolset::parse_list(&settings.toolsets)
-        .map_err(|error| context.layers.fault("server.toolsets", &error.to_string()))?;
-    let access = if settings.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    let inventory = Inventory::full().select(&toolsets, access);
-    let ask_why = toolsets.contains(&Toolset::Gaps) && context.settings.gaps.intent;
-    Ok(if ask_why { inventory.with_intent() } else { inventory })
 }
 
 /// What is missing, told apart by meaning as soon as the library has its model.
@@ -173,10 +204,18 @@ async fn serve_stdio(
     context: &Context,
     library: &Library,
     server: Server,
+    client: Option<DuplexStream>,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     tracing::info!("{}", summary(context, library, &server));
-    stdio::serve(server, stop).await.map_err(|error| Failure::new(error.to_string()))
+    let served = match client {
+        Some(client) => {
+            let (reader, writer) = tokio::io::split(client);
+            stdio::serve_over(&server, reader, writer, stop).await
+        }
+        None => stdio::serve(&server, stop).await,
+    };
+    served.map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Tells clients of changes to the registry, whoever makes them.
@@ -215,21 +254,4 @@ fn summary(context: &Context, library: &Library, server: &Server) -> String {
         inventory.tools.len(),
         inventory.token_cost(),
     )
-}
-
-async fn stop_on_signal(stop: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            stop.cancel();
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
-    stop.cancel();
 }

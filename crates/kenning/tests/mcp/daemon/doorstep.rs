@@ -1,0 +1,157 @@
+//! Who is let in, and who rather serves by itself.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::bed::{Bed, Stranger, signal};
+use crate::client::{HttpServer, call};
+
+fn small() -> Bed {
+    Bed::with_files(&[("a.md", "# A\n")])
+}
+
+#[tokio::test]
+async fn a_server_with_other_settings_is_not_used() {
+    let bed = small();
+    let mut command = bed.command(&["serve", "--http", "127.0.0.1:0"]);
+    command.env("KENNING_DISCOVERY_MIN_RELEVANCE_THRESHOLD", "0.5");
+    let _server = HttpServer::run(command);
+    assert!(bed.said(&[]).contains("its settings differ in discovery"));
+    let found = bed.doctor();
+    assert_eq!(found["status"], "warn");
+    assert!(found["message"].as_str().unwrap().contains("differ in discovery"), "{found}");
+    let client = bed.client(&[]).await.client;
+    assert_eq!(bed.connections(), 0);
+    let got = call(&client, "retrieve_knowledge", json!({"ids": ["a"]})).await;
+    assert_eq!(got["nodes"][0]["id"], "a");
+    client.cancel().await.unwrap();
+}
+
+#[test]
+fn nobody_gets_more_from_a_server_than_it_offers() {
+    let bed = small();
+    let _server = bed.server(&["--toolsets", "knowledge", "--read-only"]);
+    assert!(bed.said(&[]).contains("it does not offer the toolset catalog, registry, gaps"));
+    assert!(bed.said(&["--toolsets", "knowledge"]).contains("it is read-only"));
+    let reading = bed.said(&["--toolsets", "knowledge", "--read-only"]);
+    assert!(reading.contains("served by process"), "{reading}");
+    let unwatched = ["--toolsets", "knowledge", "--read-only", "--no-watch"];
+    assert!(bed.said(&unwatched).contains("its settings differ in watch"));
+}
+
+#[test]
+fn whoever_does_not_want_to_share_does_not() {
+    let bed = small();
+    let alone = |words: &[&str]| {
+        let mut command = bed.command(words);
+        command.env("KENNING_SERVER_ATTACH", "false");
+        command
+    };
+    let private = HttpServer::run(alone(&["serve", "--http", "127.0.0.1:0"]));
+    assert_eq!(bed.socket(), None);
+    drop(private);
+    let _server = bed.server(&[]);
+    let served = alone(&["serve"]).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(served.stderr).unwrap();
+    assert!(served.status.success() && !said.contains("served by process"), "{said}");
+}
+
+/// What a client says when it knocks.
+fn greeting(bed: &Bed) -> Value {
+    let server = bed.server(&[]);
+    let socket = bed.socket().unwrap();
+    drop(server);
+    std::fs::remove_file(&socket).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut child = bed.raw(&[]);
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line).unwrap();
+    writeln!(stream, "{}", json!({"refused": "it is a test"})).unwrap();
+    drop(child.stdin.take());
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.success() && said.contains("already: it is a test"), "{said}");
+    serde_json::from_str(&line).unwrap()
+}
+
+#[test]
+fn strangers_are_refused_and_the_silent_are_shown_out() {
+    let bed = small();
+    let mut hello = greeting(&bed);
+    let _server = bed.server(&[]);
+    let socket = bed.socket().unwrap();
+    let silent = Stranger::at(&socket);
+    let answer = |line: &[u8]| {
+        let mut stranger = Stranger::at(&socket);
+        stranger.says(line);
+        stranger.leaves()
+    };
+    assert!(answer(b"nonsense").contains("does not understand"));
+    assert!(answer(b"{\"kenning\": 1}").contains("does not understand"));
+    let told: Value = serde_json::from_str(&answer(hello.to_string().as_bytes())).unwrap();
+    assert_eq!(told["accepted"]["clients"], 0, "and it ends with its client");
+    let version = std::mem::replace(&mut hello["version"], json!("0.0.0"));
+    let refused = answer(hello.to_string().as_bytes());
+    assert!(refused.contains(&format!("it is Kenning {}, not 0.0.0", version.as_str().unwrap())));
+    hello["version"] = version;
+    let endless = answer(&vec![b' '; 70_000]);
+    assert!(!endless.contains("accepted"), "{endless}");
+
+    let hello = hello.to_string();
+    let mut guests = Vec::new();
+    for n in 0..100 {
+        let mut guest = Stranger::at(&socket);
+        guest.says(hello.as_bytes());
+        assert!(guest.hears().contains("accepted"), "{n}");
+        guests.push(guest);
+    }
+    assert!(answer(hello.as_bytes()).contains("it serves 100 clients already"));
+    assert_eq!(silent.hears_the_end(), "");
+}
+
+#[test]
+fn a_server_that_lives_keeps_its_socket_and_a_dead_one_does_not() {
+    let bed = small();
+    let mut first = bed.server(&[]);
+    let mut command = bed.command(&["serve", "--http", "127.0.0.1:0"]);
+    let mut second = command.stderr(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(second.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let said: Vec<String> = said.take_while(|line| !line.starts_with("MCP")).collect();
+    let warned = said.iter().filter(|line| line.contains("another server of the same"));
+    assert_eq!(warned.count(), 1, "{said:?}");
+    let served_by = |pid: u32| {
+        let said = bed.said(&[]);
+        assert!(said.contains(&format!("served by process {pid},")), "{said}");
+    };
+    served_by(first.child.id());
+    signal(second.id(), "-TERM");
+    second.wait().unwrap();
+    served_by(first.child.id());
+    signal(first.child.id(), "-KILL");
+    first.child.wait().unwrap();
+    assert!(bed.socket().is_some(), "it could not clean up");
+    assert!(!bed.said(&[]).contains("WARN"), "which is nobody's concern");
+    let third = bed.server(&[]);
+    served_by(third.child.id());
+}
+
+#[test]
+fn a_socket_that_others_could_reach_is_not_used() {
+    let bed = small();
+    let server = bed.server(&[]);
+    let mode = |folder: &std::path::Path| folder.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&bed.folder()), 0o700);
+    std::fs::set_permissions(bed.folder(), PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(bed.said(&[]).contains("is not a folder of this user alone"));
+    drop(server);
+    std::fs::remove_dir_all(bed.folder()).unwrap();
+    std::fs::DirBuilder::new().mode(0o770).create(bed.folder()).unwrap();
+    std::fs::set_permissions(bed.folder(), PermissionsExt::from_mode(0o770)).unwrap();
+    let _open = bed.server(&[]);
+    assert_eq!(bed.socket(), None);
+}

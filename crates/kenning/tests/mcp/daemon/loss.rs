@@ -1,0 +1,153 @@
+//! A server that goes away while it is shared.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+
+use rmcp::model::{
+    CallToolRequestParams, ServerNotification, SubscribeRequestParams, SubscriptionFilter, object,
+};
+use serde_json::{Value, json};
+
+use super::bed::{Attached, Bed, legacy, signal};
+use crate::client::call;
+use crate::protocol::Listener;
+
+#[tokio::test]
+async fn ten_clients_go_on_when_the_server_is_killed() {
+    let bed = Bed::with_files(&[("a.md", "# Deploying\n\nPush the button.\n")]);
+    let mut server = bed.server(&[]);
+    let mut clients = Vec::new();
+    for n in 0..10 {
+        clients.push(if n % 2 == 0 { bed.client(&[]).await } else { bed.modern_client().await });
+    }
+    let mut by_hand = ByHand::open(&bed);
+    assert_eq!(bed.connections(), 11);
+    // What is asked now is under way when the server is killed.
+    signal(server.child.id(), "-STOP");
+    let mut under_way = tokio::task::JoinSet::new();
+    for Attached { client, .. } in &clients {
+        let peer = client.peer().clone();
+        let arguments = json!({"query": "button", "search_type": "keyword"});
+        let search =
+            CallToolRequestParams::new("search_knowledge").with_arguments(object(arguments));
+        under_way.spawn(async move { peer.call_tool(search).await });
+    }
+    by_hand.call(1, "search_knowledge", &json!({"query": "button", "search_type": "keyword"}));
+    by_hand.call(2, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
+    by_hand.wait_until_read();
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+
+    let unknown = by_hand.answer();
+    assert_eq!(unknown["id"], 2, "nobody knows whether it was done");
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`register_agent_capabilities`"), "{message}");
+    let found = by_hand.answer();
+    assert_eq!(found["id"], 1, "it is asked again");
+    assert_eq!(found["result"]["structuredContent"]["results"][0]["id"], "a");
+    by_hand.call(3, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
+    assert!(by_hand.answer()["result"].is_object());
+    by_hand.close();
+    while let Some(answer) = under_way.join_next().await {
+        let answer = answer.unwrap().unwrap().structured_content.unwrap();
+        assert_eq!(answer["results"][0]["title"], "Deploying");
+    }
+    for Attached { client, .. } in &clients {
+        let got = call(client, "retrieve_knowledge", json!({"ids": ["a"]})).await;
+        assert_eq!(got["nodes"][0]["id"], "a");
+    }
+    for Attached { client, .. } in clients {
+        client.cancel().await.unwrap();
+    }
+    assert_eq!(bed.processes(), Vec::<u32>::new());
+}
+
+/// A client whose lines are known to be on their way.
+struct ByHand {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl ByHand {
+    fn open(bed: &Bed) -> Self {
+        let mut child = bed.raw(&[]);
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut client = Self { child, stdin, stdout: BufReader::new(stdout) };
+        let about = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"}
+        });
+        client.says(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}));
+        assert_eq!(client.answer()["id"], 0);
+        client.says(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn says(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.says(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    }
+
+    /// Until nothing is left in the pipe: what a process has read it has taken down.
+    fn wait_until_read(&self) {
+        while rustix::io::ioctl_fionread(&self.stdin).unwrap() > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    /// The next line that answers something.
+    fn answer(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            self.stdout.read_line(&mut line).unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    fn close(self) {
+        let Self { mut child, stdin, .. } = self;
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[tokio::test]
+#[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
+async fn subscriptions_outlive_the_server() {
+    let bed = Bed::with_files(&[("a.md", "# A\n")]);
+    let mut server = bed.server(&[]);
+    let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let old = bed.client_of(Listener(tell), &[], legacy()).await.client;
+    let new = bed.modern_client().await.client;
+    let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
+    old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();
+    let filter = SubscriptionFilter::builder().resource_subscription(&uri);
+    let mut changes = new.listen(filter.build()).await.unwrap();
+    assert_eq!(bed.connections(), 2);
+
+    // Asked to stop, it says goodbye.
+    signal(server.child.id(), "-TERM");
+    assert!(server.child.wait().unwrap().success());
+    assert_eq!(bed.socket(), None);
+    // Both are served by now, each by its own process, if they get an answer.
+    old.list_all_tools().await.unwrap();
+    new.list_all_tools().await.unwrap();
+    bed.write("a.md", "# A\nnew\n");
+    assert_eq!(heard.recv().await.unwrap(), uri);
+    let updated = changes.next().await.unwrap().unwrap();
+    assert!(
+        matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
+    );
+    old.cancel().await.unwrap();
+    drop(changes);
+    new.cancel().await.unwrap();
+    assert_eq!(bed.processes(), Vec::<u32>::new());
+}
