@@ -7,7 +7,7 @@ use super::{guarded, token};
 use crate::client::{HttpServer, handbook};
 
 /// What tells nothing and changes nothing, but for who one is.
-const OPEN: [&str; 3] = ["/healthz", "/login", "/logout"];
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/logout"];
 
 /// Every route: operations, pages, MCP, events, and what is not there.
 async fn routes(server: &HttpServer, token: Option<&str>) -> Vec<(String, String)> {
@@ -40,6 +40,7 @@ async fn routes(server: &HttpServer, token: Option<&str>) -> Vec<(String, String
         ("POST", "/ingest"),
         ("POST", "/registry/agents"),
         ("GET", "/api"),
+        ("GET", "/metrics"),
         ("GET", "/node?id=guidelines"),
         ("GET", "/nothing/here"),
         ("OPTIONS", "/mcp"),
@@ -95,7 +96,7 @@ async fn no_route_answers_another_site() {
     }
     for path in OPEN {
         let seen = status(&server, "GET", path, "Host: evil.example");
-        assert!(["200", "303", "405"].contains(&seen.as_str()), "{path}: {seen}");
+        assert!(["200", "303", "405", "503"].contains(&seen.as_str()), "{path}: {seen}");
     }
 }
 
