@@ -4,6 +4,8 @@ mod bench;
 mod browser;
 mod clients;
 mod conformance;
+mod deny;
+mod fuzz;
 mod mcpeye;
 mod outside;
 mod replicas;
@@ -16,9 +18,9 @@ use anyhow::{Result, bail};
 use crate::run::cargo;
 
 const USAGE: &str = "\
-cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite,
-                     real clients, REST, the page in a browser and replicas behind a balancer;
-                     installs what it needs below target/outside
+cargo xtask test     everything: format, lints, tests, documents, licences, a little fuzzing, the MCP
+                     conformance suite, real clients, REST, the page in a browser and replicas behind
+                     a balancer; installs what it needs below target/outside
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
@@ -26,11 +28,17 @@ cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
 cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
+cargo xtask deny     only licences, sources and duplicates of the crates we use, of that
+cargo xtask fuzz [--seconds N] [TARGET…]
+                     looks for inputs that do harm, ten minutes a target unless told otherwise
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
 
 fn main() -> Result<()> {
+    if let Some(compiled) = fuzz::compiling() {
+        std::process::exit(compiled?.code().unwrap_or(1));
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
@@ -40,6 +48,8 @@ fn main() -> Result<()> {
         ["rest"] => rest(),
         ["conformance"] => conformance(),
         ["replicas"] => replicas(),
+        ["deny"] => deny::check(),
+        ["fuzz", words @ ..] => fuzz::asked(words),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -53,6 +63,8 @@ fn test() -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
+    deny::check()?;
+    fuzz::check(fuzz::SHORT)?;
     let parts = outside::install()?;
     build()?;
     conformance::check(&parts)?;
