@@ -21,6 +21,7 @@ const USAGE: &str = "\
 cargo xtask test     everything: format, lints, tests, documents, licences, a little fuzzing, the MCP
                      conformance suite, real clients, REST, the page in a browser and replicas behind
                      a balancer; installs what it needs below target/outside
+cargo xtask install  build the binary and put it on your path
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
@@ -42,6 +43,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["install"] => install(),
         ["clients"] => clients(),
         ["browser"] => browser(),
         ["pictures"] => pictures(),
@@ -74,6 +76,12 @@ fn test() -> Result<()> {
     browser::check(&parts)?;
     replicas::check()?;
     println!("all is well");
+    Ok(())
+}
+
+fn install() -> Result<()> {
+    cargo(&["install", "--locked", "--path", "crates/kenning"])?;
+    println!("next: `kenning init` in the folder of your project");
     Ok(())
 }
 
