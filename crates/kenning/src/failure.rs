@@ -58,7 +58,8 @@ impl From<kenning_knowledge::Error> for Failure {
 
 impl From<kenning_store::StoreError> for Failure {
     fn from(error: kenning_store::StoreError) -> Self {
-        Self::new(error.to_string())
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::new(error.to_string()) }
     }
 }
 
