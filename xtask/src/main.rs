@@ -10,6 +10,7 @@ mod replicas;
 mod rest;
 mod run;
 mod server;
+mod soak;
 
 use anyhow::{Result, bail};
 
@@ -26,6 +27,9 @@ cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
 cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
+cargo xtask soak [--minutes N | --seconds N] [--release]
+                     real servers under load while files change and the database comes and goes;
+                     30 minutes unless told otherwise; `test` runs a short one
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -40,6 +44,7 @@ fn main() -> Result<()> {
         ["rest"] => rest(),
         ["conformance"] => conformance(),
         ["replicas"] => replicas(),
+        ["soak", words @ ..] => soak::run(soak::Plan::read(words)?),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -61,6 +66,7 @@ fn test() -> Result<()> {
     mcpeye::check()?;
     browser::check(&parts)?;
     replicas::check()?;
+    soak::check(soak::Plan::short())?;
     println!("all is well");
     Ok(())
 }
