@@ -146,9 +146,10 @@ impl Server {
         let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
         let began = Instant::now();
         let gate = &self.house.gate;
-        let done = match tool.toolset.needs_store() {
-            true => gate.run_at_store((tool.run)(call)).instrument(span.clone()).await,
-            false => gate.run((tool.run)(call)).instrument(span.clone()).await,
+        let done = if tool.toolset.needs_store() {
+            gate.run_at_store((tool.run)(call)).instrument(span.clone()).await
+        } else {
+            gate.run((tool.run)(call)).instrument(span.clone()).await
         };
         let outcome = done.unwrap_or_else(|refused| {
             let (error, message) = (UNAVAILABLE.code, refused.to_string());

@@ -104,9 +104,10 @@ impl Http {
         let request = json!({"jsonrpc": "2.0", "id": asked, "method": method, "params": params});
         let (status, body) = self.send("POST", "/mcp", Some(&request))?;
         ensure!(status == 200, "status {status}: {body}");
-        let message = match body.trim_start().starts_with('{') {
-            true => serde_json::from_str::<Value>(&body)?,
-            false => events(&body, asked).with_context(|| format!("no answer in {body}"))?,
+        let message = if body.trim_start().starts_with('{') {
+            serde_json::from_str::<Value>(&body)?
+        } else {
+            events(&body, asked).with_context(|| format!("no answer in {body}"))?
         };
         ensure!(message["id"] == asked, "an answer to another question: {message}");
         Ok(message)

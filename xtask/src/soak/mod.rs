@@ -190,7 +190,8 @@ fn write(summary: &account::Summary) -> Result<PathBuf> {
 fn keep_logs(folder: &Path) -> Result<()> {
     let kept = root().join("target/soak-logs");
     std::fs::create_dir_all(&kept)?;
-    for log in std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
+    for entry in std::fs::read_dir(folder)?.flatten() {
+        let log = entry.path();
         if let Some(name) = log.file_name().filter(|_| log.extension().is_some_and(|e| e == "log"))
         {
             std::fs::copy(&log, kept.join(name))?;

@@ -1,4 +1,4 @@
-//! A PostgreSQL that goes away and comes back.
+//! A `PostgreSQL` that goes away and comes back.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

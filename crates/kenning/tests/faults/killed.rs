@@ -2,6 +2,7 @@
 //! nothing is there in halves, and the next start works.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -167,7 +168,8 @@ fn while_files_are_composed() {
         }
         let names = fs::read_dir(place.base()).unwrap().map(|entry| entry.unwrap().file_name());
         for name in names.map(|name| name.to_string_lossy().into_owned()) {
-            assert!(name.starts_with('.') || name.ends_with(".md"), "{name} was left behind");
+            let is_markdown = Path::new(&name).extension().is_some_and(|ending| ending == "md");
+            assert!(name.starts_with('.') || is_markdown, "{name} was left behind");
         }
     }
     place.run(&["compose", "build", "agents-md", "--force"]).good();
