@@ -277,7 +277,7 @@ impl Summary {
             let _ = writeln!(out, "{count} {what}, all there at the end");
         }
         for growth in &self.memory {
-            let Growth { process, settled_mb, end_mb, percent } = growth;
+            let Growth { process, settled_mb, end_mb, percent, .. } = growth;
             let _ = writeln!(
                 out,
                 "{process}: {settled_mb:.1} MB when settled, {end_mb:.1} MB at the end, {percent:+.1} %"

@@ -22,6 +22,8 @@ pub(super) struct Growth {
     pub(super) settled_mb: f64,
     pub(super) end_mb: f64,
     pub(super) percent: f64,
+    /// The median of every tenth of the run: whether it goes on growing, or has come to rest.
+    pub(super) tenths_mb: Vec<f64>,
 }
 
 impl Samples {
@@ -38,11 +40,13 @@ impl Samples {
             let samples = self.0.get(&process.id)?;
             let settled = median(samples, length.mul_f64(0.25), length.mul_f64(0.35))?;
             let end = median(samples, length.mul_f64(0.9), length)?;
+            let tenth = |n: u32| median(samples, length * n / 10, length * (n + 1) / 10);
             Some(Growth {
                 process: process.name.clone(),
                 settled_mb: settled / 1024.0,
                 end_mb: end / 1024.0,
                 percent: (end / settled - 1.0) * 100.0,
+                tenths_mb: (0..10).filter_map(tenth).map(|size| size / 1024.0).collect(),
             })
         });
         growth.collect()
