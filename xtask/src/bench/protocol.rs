@@ -242,7 +242,7 @@ impl Serving {
         let serving = Self { child, url: format!("http://127.0.0.1:{port}/mcp") };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            ensure!(began.elapsed() < Duration::from_secs(60), "{} is not there", serving.url);
+            ensure!(began.elapsed() < Duration::from_mins(1), "{} is not there", serving.url);
             std::thread::sleep(Duration::from_millis(50));
         }
         Ok(serving)

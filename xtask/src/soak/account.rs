@@ -80,13 +80,13 @@ impl Account {
     pub(super) fn answered(&self, kind: Kind, span: Span, away: bool) {
         let mut calls = self.calls.lock().expect(WHOLE);
         let tally = calls.entry(kind).or_default();
-        tally.answered_us.push(micros(span.until - span.from));
+        tally.answered_us.push(micros(span.length()));
         tally.answered_while_away += usize::from(away);
     }
 
     pub(super) fn refused(&self, kind: Kind, span: Span) {
         let mut calls = self.calls.lock().expect(WHOLE);
-        calls.entry(kind).or_default().refused_us.push(micros(span.until - span.from));
+        calls.entry(kind).or_default().refused_us.push(micros(span.length()));
     }
 
     pub(super) fn late(&self, by: Duration) {

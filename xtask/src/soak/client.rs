@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 /// Longer than any request may take: an answer must come by then, if only to refuse.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a tool answered.
 #[derive(Debug)]

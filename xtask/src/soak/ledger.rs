@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn one(version: u64, active: bool) -> Option<Skill> {
-        Some(Skill { version, active })
+    fn one(version: u64, active: bool) -> Skill {
+        Skill { version, active }
     }
 
     #[test]
@@ -111,10 +111,10 @@ mod tests {
         let mut ledger = Ledger::new(1);
         ledger.registered("a", 1);
         assert!(ledger.see("a", None).is_err());
-        assert!(ledger.see("a", one(2, true)).is_err());
+        assert!(ledger.see("a", Some(one(2, true))).is_err());
         ledger.deactivated("a");
-        assert!(ledger.see("a", one(1, true)).is_err());
-        assert!(ledger.see("a", one(1, false)).is_ok());
+        assert!(ledger.see("a", Some(one(1, true))).is_err());
+        assert!(ledger.see("a", Some(one(1, false))).is_ok());
     }
 
     #[test]
@@ -123,8 +123,8 @@ mod tests {
         ledger.registered("a", 1);
         ledger.perhaps_registered("a", 2);
         ledger.perhaps_deactivated("a");
-        assert!(ledger.see("a", one(2, false)).is_ok());
-        assert!(ledger.see("a", one(1, true)).is_err(), "it cannot go back");
+        assert!(ledger.see("a", Some(one(2, false))).is_ok());
+        assert!(ledger.see("a", Some(one(1, true))).is_err(), "it cannot go back");
         let listed = json!({"capabilities": [
             {"skill_name": "a", "version": "2.0.0", "active": false},
             {"skill_name": "b", "version": "1.0.0", "active": true}]});

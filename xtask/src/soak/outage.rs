@@ -63,7 +63,7 @@ impl Outages {
     /// How often, and for how long in all.
     pub(super) fn count(&self) -> (usize, Duration) {
         let outages = self.0.lock().expect(WHOLE);
-        let away = outages.iter().filter_map(|(from, until)| Some((*until)? - *from));
+        let away = outages.iter().filter_map(|(from, until)| Some((*until)?.saturating_sub(*from)));
         (outages.len(), away.sum())
     }
 }

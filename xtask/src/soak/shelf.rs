@@ -55,6 +55,12 @@ pub(super) struct Span {
     pub(super) until: Duration,
 }
 
+impl Span {
+    pub(super) fn length(self) -> Duration {
+        self.until.saturating_sub(self.from)
+    }
+}
+
 impl History {
     fn push(&mut self, began: Duration, done: Duration, version: Option<u32>) {
         self.0.push(State { began, done, version });

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -19,10 +19,6 @@ impl Place {
         fs::create_dir(place.home()).unwrap();
         place.write("pelican.md", "# Pelicans\nA pelican keeps fish in its pouch.\n");
         place
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.0.path()
     }
 
     pub(crate) fn base(&self) -> PathBuf {
