@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::outside::{self, Parts};
-use crate::run::{read, root, run};
+use crate::run::{copy, read, root, run};
 use crate::server::{Server, kenning};
 
 /// A picture in the README is seen by everybody who passes by, on any connection.
@@ -102,21 +102,4 @@ fn drive(parts: &Parts, pictures: Option<&Path>) -> Result<()> {
         node.env("PICTURES", pictures);
     }
     run(&mut node)
-}
-
-/// A folder of files and folders.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), &target).context("the example base")?;
-        } else {
-            bail!("`{}` is neither a file nor a folder", entry.path().display());
-        }
-    }
-    Ok(())
 }

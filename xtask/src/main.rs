@@ -4,6 +4,8 @@ mod bench;
 mod browser;
 mod clients;
 mod conformance;
+mod deny;
+mod fuzz;
 mod mcpeye;
 mod outside;
 mod replicas;
@@ -17,9 +19,10 @@ use anyhow::{Result, bail};
 use crate::run::cargo;
 
 const USAGE: &str = "\
-cargo xtask test     everything: format, lints, tests, documents, the MCP conformance suite,
-                     real clients, REST, the page in a browser and replicas behind a balancer;
-                     installs what it needs below target/outside
+cargo xtask test     everything: format, lints, tests, documents, licences, a little fuzzing, the MCP
+                     conformance suite, real clients, REST, the page in a browser and replicas behind
+                     a balancer; installs what it needs below target/outside
+cargo xtask install  build the binary and put it on your path
 cargo xtask clients  only the real clients, of that
 cargo xtask rest     only what is asked over HTTP, of that
 cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
@@ -27,6 +30,9 @@ cargo xtask pictures the same, and draws the pictures of the README anew
 cargo xtask conformance
                      only the MCP conformance suite, of that
 cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
+cargo xtask deny     only licences, sources and duplicates of the crates we use, of that
+cargo xtask fuzz [--seconds N] [TARGET…]
+                     looks for inputs that do harm, ten minutes a target unless told otherwise
 cargo xtask soak [--minutes N | --seconds N] [--release]
                      real servers under load while files change and the database comes and goes;
                      30 minutes unless told otherwise; `test` runs a short one
@@ -35,15 +41,21 @@ cargo xtask bench    measure, and write docs/benchmarks.md; with names of its se
 ";
 
 fn main() -> Result<()> {
+    if let Some(compiled) = fuzz::compiling() {
+        std::process::exit(compiled?.code().unwrap_or(1));
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["install"] => install(),
         ["clients"] => clients(),
         ["browser"] => browser(),
         ["pictures"] => pictures(),
         ["rest"] => rest(),
         ["conformance"] => conformance(),
         ["replicas"] => replicas(),
+        ["deny"] => deny::check(),
+        ["fuzz", words @ ..] => fuzz::asked(words),
         ["soak", words @ ..] => soak::run(soak::Plan::read(words)?),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
@@ -58,6 +70,8 @@ fn test() -> Result<()> {
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
+    deny::check()?;
+    fuzz::check(fuzz::SHORT)?;
     let parts = outside::install()?;
     build()?;
     conformance::check(&parts)?;
@@ -68,6 +82,12 @@ fn test() -> Result<()> {
     replicas::check()?;
     soak::check(soak::Plan::short())?;
     println!("all is well");
+    Ok(())
+}
+
+fn install() -> Result<()> {
+    cargo(&["install", "--locked", "--path", "crates/kenning"])?;
+    println!("next: `kenning init` in the folder of your project");
     Ok(())
 }
 

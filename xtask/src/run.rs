@@ -1,10 +1,11 @@
 //! Other programs, run aloud.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -14,6 +15,23 @@ pub(crate) fn root() -> PathBuf {
 /// Where cargo builds.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Copies a folder of files and folders.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target).context("the example base")?;
+        } else {
+            bail!("`{}` is neither a file nor a folder", entry.path().display());
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn cargo_command(arguments: &[&str]) -> Command {

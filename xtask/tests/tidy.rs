@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     (
         "kenning",
         &[
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "kenning-mcp",
             "kenning-registry",
             "kenning-store",
+            "kenning-visible",
             "kenning-web",
             "kenning-wrap",
         ],
@@ -34,6 +35,19 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "kenning-gaps",
             "kenning-knowledge",
             "kenning-registry",
+            "kenning-visible",
+        ],
+    ),
+    (
+        "kenning-trials",
+        &[
+            "kenning-catalog",
+            "kenning-compose",
+            "kenning-gaps",
+            "kenning-knowledge",
+            "kenning-mcp",
+            "kenning-visible",
+            "kenning-wrap",
         ],
     ),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
@@ -46,15 +60,17 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "kenning-gaps",
             "kenning-knowledge",
             "kenning-registry",
+            "kenning-visible",
         ],
     ),
-    ("kenning-wrap", &["kenning-gaps"]),
+    ("kenning-wrap", &["kenning-gaps", "kenning-visible"]),
     ("kenning-catalog", &[]),
     ("kenning-compose", &[]),
     ("kenning-registry", &[]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
+    ("kenning-visible", &[]),
     ("heard-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &["kenning-testkit"]),
 ];
@@ -122,6 +138,39 @@ fn links_between_documents_lead_somewhere() {
             let found = document.parent().unwrap().join(path);
             assert!(found.exists(), "{}: `{target}` leads nowhere", document.display());
         }
+    }
+}
+
+/// A promise names the tests that hold it up; a test that is renamed takes its promise along.
+#[test]
+fn promises_name_tests_that_are_there() {
+    let security = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let promised = security.split("## What is not").next().unwrap();
+    let rows = promised.lines().filter(|line| line.starts_with("| "));
+    let rows = rows.filter(|line| !line.starts_with("| promise |"));
+    let sources: Vec<String> =
+        files(".rs").iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let mut promises = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [promise, tests] = cells[..] else { panic!("two columns: {row}") };
+        check_promise(promise, tests, &sources);
+        promises += 1;
+    }
+    assert!(promises > 10, "{promises} promises were read");
+}
+
+fn check_promise(promise: &str, tests: &str, sources: &[String]) {
+    let quoted: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+    assert!(!quoted.is_empty(), "`{promise}` names no test");
+    for name in quoted {
+        let written = format!("fn {name}(");
+        let is_there = sources.iter().any(|source| source.contains(&written));
+        assert!(is_there, "`{promise}` names `{name}`, and there is no such test");
+    }
+    for file in tests.split('(').skip(1).filter_map(|rest| rest.split(')').next()) {
+        let file = file.split(',').next().unwrap_or(file);
+        assert!(root().join(file).exists(), "`{promise}` names {file}, which is not there");
     }
 }
 

@@ -98,7 +98,7 @@ impl Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
         command.arg("--root").arg(root).args(["--log-level", "error", "serve"]);
-        command.args(["--http", "127.0.0.1:0"]).env("HOME", home);
+        command.args(["--http", "127.0.0.1:0"]).env("HOME", home).current_dir(root);
         command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);

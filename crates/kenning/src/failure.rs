@@ -50,19 +50,6 @@ impl Failure {
     }
 }
 
-impl From<kenning_knowledge::Error> for Failure {
-    fn from(error: kenning_knowledge::Error) -> Self {
-        Self::new(error.to_string()).hint(error.hint())
-    }
-}
-
-impl From<kenning_store::StoreError> for Failure {
-    fn from(error: kenning_store::StoreError) -> Self {
-        let hint = error.hint().map(str::to_owned);
-        Self { hint, ..Self::new(error.to_string()) }
-    }
-}
-
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(error.to_string())

@@ -1,8 +1,10 @@
-//! Data to standard output, everything else to standard error.
+//! Data to standard output, everything else to standard error, and nothing in either that a
+//! terminal would obey or a reader not see.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use kenning_visible::{shown, shown_json};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
@@ -38,9 +40,8 @@ impl Printer {
         text: impl FnOnce(&T) -> String,
     ) -> Result<(), Failure> {
         let out = match self.form {
-            Form::Json => serde_json::to_string_pretty(value)
-                .map_err(|error| Failure::new(error.to_string()))?,
-            Form::Text => text(value),
+            Form::Json => json(value).map_err(|error| Failure::new(error.to_string()))?,
+            Form::Text => shown(&text(value)).into_owned(),
         };
         match out.trim_end() {
             "" => Ok(()),
@@ -52,8 +53,8 @@ impl Printer {
     pub fn note(self, text: &str) {
         match self.notes {
             _ if self.quiet => {}
-            Notes::Printed => eprintln!("{text}"),
-            Notes::Logged => tracing::info!("{text}"),
+            Notes::Printed => eprintln!("{}", shown(text)),
+            Notes::Logged => tracing::info!("{}", shown(text)),
         }
     }
 
@@ -78,11 +79,20 @@ impl Printer {
 }
 
 pub fn report(failure: &Failure) -> Exit {
-    eprintln!("error: {}", failure.message);
+    eprintln!("error: {}", shown(&failure.message));
     if let Some(hint) = &failure.hint {
-        eprintln!("hint: {hint}");
+        eprintln!("hint: {}", shown(hint));
     }
     failure.exit
+}
+
+/// As the tools answer.
+fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
+    let written = serde_json::to_string_pretty(value)?;
+    match shown_json(&written) {
+        Some(shown) => serde_json::to_string_pretty(&shown),
+        None => Ok(written),
+    }
 }
 
 /// A reader that went away has seen enough; that is not an error.

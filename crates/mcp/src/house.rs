@@ -1,10 +1,12 @@
 //! Everything a client's question is answered from.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kenning_visible::shown;
 use rmcp::model::{
-    CompleteRequestParams, CompletionInfo, ErrorData, ListResourcesResult, Reference,
+    CompleteRequestParams, CompletionInfo, ErrorData, ListResourcesResult, Reference, Resource,
     ResourceContents,
 };
 use serde_json::json;
@@ -62,7 +64,8 @@ impl House {
                 format!("no resource is called `{uri}`; URIs start with {}", known.join(", "));
             return Err(ErrorData::resource_not_found(message, Some(json!({ "uri": uri }))));
         };
-        family.read(self, uri).map_err(|error| error.into_error_data(uri))
+        let contents = family.read(self, uri).map_err(|error| error.into_error_data(uri))?;
+        Ok(seen(contents))
     }
 
     /// A page of the resources of all families, one after the other. The cursor is the last URI
@@ -74,7 +77,8 @@ impl House {
         let families = self.inventory.resources.iter();
         for (i, family) in families.skip_while(|family| !at_cursor(family.scheme())).enumerate() {
             let after = cursor.filter(|_| i == 0);
-            resources.extend(family.list(&self.rooms, after, PAGE + 1 - resources.len()));
+            let listed = family.list(&self.rooms, after, PAGE + 1 - resources.len());
+            resources.extend(listed.into_iter().map(listed_openly));
             if resources.len() > PAGE {
                 break;
             }
@@ -104,6 +108,28 @@ impl House {
             _ => None,
         };
         matching(values.unwrap_or_default(), &argument.value)
+    }
+}
+
+/// What a model reads must be what a person would see.
+fn seen(mut contents: ResourceContents) -> ResourceContents {
+    if let ResourceContents::TextResourceContents { text, .. } = &mut contents {
+        show(text);
+    }
+    contents
+}
+
+/// The same for how a resource is called; its URI is what leads to it.
+fn listed_openly(mut resource: Resource) -> Resource {
+    show(&mut resource.name);
+    resource.title.iter_mut().for_each(show);
+    resource.description.iter_mut().for_each(show);
+    resource
+}
+
+fn show(text: &mut String) {
+    if let Cow::Owned(shown) = shown(text) {
+        *text = shown;
     }
 }
 

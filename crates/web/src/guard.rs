@@ -5,14 +5,17 @@
 //! address every request must carry a token: programs in a header, browsers in a cookie that the
 //! login page sets.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::guesses::Guesses;
 use crate::pages::login;
 use crate::problem::Problem;
 use crate::token::Scope;
@@ -71,14 +74,19 @@ fn is_name(c: char) -> bool {
     c != '/'
 }
 
-/// The doors, and the most that anybody inside may do.
+/// The doors, the most that anybody inside may do, and who tried to get in.
 #[derive(Clone)]
 pub(crate) struct Gate {
-    pub(crate) doors: Doors,
-    pub(crate) most: Scope,
+    doors: Doors,
+    most: Scope,
+    guesses: Arc<Guesses>,
 }
 
 impl Gate {
+    pub(crate) fn new(doors: Doors, most: Scope) -> Self {
+        Self { doors, most, guesses: Arc::default() }
+    }
+
     /// Telling what was heard elsewhere changes nothing that others see.
     fn bounded(&self, grant: Grant, path: &str) -> Grant {
         if path == "/ingest" {
@@ -91,15 +99,23 @@ impl Gate {
 /// Lets a request pass, with the [`Grant`] it has, or refuses it.
 pub(crate) async fn guard(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
+    let from = address(&request);
     if is_open(path) {
-        return next.run(request).await;
+        return match (path, request.method()) {
+            ("/login", &Method::POST) => log_in(&gate.guesses, from, request, next).await,
+            _ => next.run(request).await,
+        };
     }
     let admitted = match gate.doors.clone() {
-        Doors::Loopback { port, keys } => from_this_machine(request.headers(), port, keys).await,
+        Doors::Loopback { port, keys } => {
+            let visitor = Visitor { from, guesses: &gate.guesses };
+            from_this_machine(request.headers(), port, keys, visitor).await
+        }
         Doors::Token(keys) => {
             let by_cookie = is_page(path).then(|| cookie(request.headers(), COOKIE)).flatten();
             let shown = token(request.headers()).or(by_cookie).map(str::to_owned);
-            with_token(request.headers(), shown, keys).await
+            let visitor = Visitor { from, guesses: &gate.guesses };
+            with_token(request.headers(), shown, keys, visitor).await
         }
     };
     match admitted {
@@ -113,6 +129,49 @@ pub(crate) async fn guard(State(gate): State<Gate>, mut request: Request, next: 
         }
         Err(problem) => problem.into_response(),
     }
+}
+
+/// Who is at the door. What a header says of it, anybody may have written.
+#[derive(Clone, Copy)]
+struct Visitor<'a> {
+    from: IpAddr,
+    guesses: &'a Guesses,
+}
+
+impl Visitor<'_> {
+    fn may_try(self, token: Option<&str>) -> Result<(), Problem> {
+        match self.guesses.wait(self.from, token, Instant::now()) {
+            None => Ok(()),
+            Some(wait) => {
+                let detail = "too many wrong tokens came from this address";
+                Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).wait(wait))
+            }
+        }
+    }
+
+    fn was_wrong(self, token: Option<&str>) {
+        if self.guesses.wrong(self.from, token, Instant::now()) {
+            tracing::warn!(address = %self.from, "somebody tries tokens, and has to wait now");
+        }
+    }
+}
+
+fn address(request: &Request) -> IpAddr {
+    let connection = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    connection.map_or(Ipv6Addr::UNSPECIFIED.into(), |ConnectInfo(address)| address.ip())
+}
+
+/// The page that takes a token says itself whether it is one.
+async fn log_in(guesses: &Guesses, from: IpAddr, request: Request, next: Next) -> Response {
+    let visitor = Visitor { from, guesses };
+    if let Err(problem) = visitor.may_try(None) {
+        return problem.into_response();
+    }
+    let response = next.run(request).await;
+    if response.status() == StatusCode::UNAUTHORIZED {
+        visitor.was_wrong(None);
+    }
+    response
 }
 
 /// Whether somebody opens a page in a browser.
@@ -141,10 +200,13 @@ async fn from_this_machine(
     headers: &HeaderMap,
     port: u16,
     keys: Option<Arc<dyn Keys>>,
+    visitor: Visitor<'_>,
 ) -> Result<Grant, Problem> {
     from_here(headers, port)?;
     match (token(headers), keys) {
-        (Some(token), Some(keys)) => with_token(headers, Some(token.to_owned()), keys).await,
+        (Some(token), Some(keys)) => {
+            with_token(headers, Some(token.to_owned()), keys, visitor).await
+        }
         _ => Ok(Grant { scope: Scope::Write, project: None, by_token: false }),
     }
 }
@@ -166,6 +228,7 @@ async fn with_token(
     headers: &HeaderMap,
     token: Option<String>,
     keys: Arc<dyn Keys>,
+    visitor: Visitor<'_>,
 ) -> Result<Grant, Problem> {
     if !same_site(headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, "the Origin header names another site"));
@@ -174,7 +237,16 @@ async fn with_token(
         let detail = "a token is needed: `Authorization: Bearer kng_…`";
         return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
     };
-    known(token, keys).await
+    visitor.may_try(Some(&token))?;
+    let found = known(token.clone(), keys).await;
+    match &found {
+        Ok(_) => visitor.guesses.right(&token),
+        Err(problem) if problem.status == StatusCode::UNAUTHORIZED => {
+            visitor.was_wrong(Some(&token));
+        }
+        Err(_) => {}
+    }
+    found
 }
 
 /// What the bearer of a token may do.

@@ -11,6 +11,7 @@
 mod api;
 mod document;
 mod guard;
+mod guesses;
 mod ingest;
 mod operation;
 mod pages;

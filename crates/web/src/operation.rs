@@ -96,8 +96,9 @@ impl Operation {
             let Call { request, expected } = call;
             let call = Call { request: parse::<Request, F>(request)?, expected };
             let answer = run(rooms, &call).map_err(F::refusal)?;
-            let body = serde_json::to_vec(&answer.body).expect("answers are plain JSON");
-            Ok(Given { body, revision: answer.revision })
+            let body = serde_json::to_string(&answer.body).expect("answers are plain JSON");
+            let body = kenning_visible::shown_json(&body).map_or(body, |shown| shown.to_string());
+            Ok(Given { body: body.into_bytes(), revision: answer.revision })
         };
         let takes = schema::<Request>(SchemaSettings::draft2020_12().for_deserialize());
         Self {

@@ -1,5 +1,7 @@
 //! What went wrong outside of any contract, in the form of RFC 9457.
 
+use std::time::Duration;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -8,11 +10,17 @@ use serde_json::json;
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) detail: String,
+    /// When to try again, in seconds, where that makes sense at all.
+    retry_after: u64,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into() }
+        Self { status, detail: detail.into(), retry_after: 1 }
+    }
+
+    pub(crate) fn wait(self, wait: Duration) -> Self {
+        Self { retry_after: wait.as_secs() + 1, ..self }
     }
 
     pub(crate) fn busy() -> Self {
@@ -38,7 +46,8 @@ impl IntoResponse for Problem {
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
             }
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                let seconds = HeaderValue::from(self.retry_after);
+                response.headers_mut().insert(header::RETRY_AFTER, seconds);
             }
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! The whole site: requests come in here.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -117,7 +118,8 @@ impl Site {
         let key = FormKey::new().map_err(|error| std::io::Error::other(error.to_string()))?;
         let stopping = self.running.stopping.clone();
         let closing = stopping.closing().cancelled_owned();
-        let serving = axum::serve(listener, self.router(key)).with_graceful_shutdown(closing);
+        let service = self.router(key).into_make_service_with_connect_info::<SocketAddr>();
+        let serving = axum::serve(listener, service).with_graceful_shutdown(closing);
         stopping.bound(serving.into_future()).await
     }
 
@@ -146,7 +148,7 @@ impl Site {
             .method_not_allowed_fallback(async || {
                 Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this cannot be done here")
             })
-            .layer(axum::middleware::from_fn_with_state(Gate { doors: self.doors, most }, guard));
+            .layer(axum::middleware::from_fn_with_state(Gate::new(self.doors, most), guard));
         watch.over(router)
     }
 }

@@ -1,10 +1,11 @@
-//! The contract in a list of tools, with the rest of the list as it was.
+//! The contract in a list of tools, with the rest of the list as it was, but for what it hides.
 
 use kenning_gaps::contract::{self, Fit, Offer};
 use kenning_gaps::native::NativeIntent;
 use serde_json::Value;
 
 use crate::raw::{Object, appended, items, replaced};
+use crate::seen::seen;
 
 /// A list with the contract in it, and what it says of the tools.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub(crate) fn list(result: &str, offer: Offer, native: &NativeIntent) -> Option<
     for text in items(listed)? {
         let (tool, new) = tool(text, offer, native);
         facts.extend(tool);
+        let new = new.as_deref().map_or_else(|| seen(text), |new| seen(new).or(Some(new.into())));
         changed |= new.is_some();
         texts.push(new.unwrap_or_else(|| text.to_owned()));
     }

@@ -27,10 +27,12 @@ mod recorder;
 mod relay;
 mod remote;
 mod reply;
+mod seen;
 mod session;
 mod sink;
 mod sse;
 mod stdio;
+pub mod trial;
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -71,6 +71,11 @@ impl<'a> Object<'a> {
         found.map(|(_, value)| value.get())
     }
 
+    /// Names and values, in their order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().map(|(name, value)| (name.0.as_ref(), value.get()))
+    }
+
     pub(crate) fn object(&self, name: &str) -> Option<Self> {
         Object::read(self.get(name)?)
     }

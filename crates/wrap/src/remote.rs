@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::front::Front;
 use crate::message::Message;
-use crate::reply::{EVENTS, Reply};
+use crate::reply::{EVENTS, Reply, public};
 use crate::session::Session;
 use crate::stdio::{self, Line, Streams, read_line};
 use crate::{Exit, MAX_MESSAGE, WrapError};
@@ -155,7 +155,7 @@ impl Remote {
         headers: &[(String, String)],
         to_client: mpsc::Sender<Said>,
     ) -> Result<Self, WrapError> {
-        let wrong = |reason: String| WrapError::Url { url: url.to_owned(), reason };
+        let wrong = |reason: String| WrapError::Url { url: public(url), reason };
         let parsed = reqwest::Url::parse(url).map_err(|error| wrong(error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(wrong("it is neither http nor https".to_owned()));
@@ -164,7 +164,10 @@ impl Remote {
         for (name, value) in headers {
             let wrong = |reason: String| WrapError::Header { name: name.clone(), reason };
             let parsed = name.parse::<HeaderName>().map_err(|error| wrong(error.to_string()))?;
-            let value = HeaderValue::from_str(value).map_err(|error| wrong(error.to_string()))?;
+            let mut value =
+                HeaderValue::from_str(value).map_err(|error| wrong(error.to_string()))?;
+            // Whatever it is, it is not for logs.
+            value.set_sensitive(true);
             own.append(parsed, value);
         }
         crate::choose_encryption();

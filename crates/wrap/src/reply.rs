@@ -1,7 +1,7 @@
 //! What a server at an address answers to one request.
 
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Response, StatusCode};
+use reqwest::{Response, StatusCode, Url};
 
 use crate::MAX_MESSAGE;
 use crate::raw::Object;
@@ -57,10 +57,26 @@ pub(crate) fn too_big() -> String {
 /// An error with its causes; the topmost says little.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
+    if let Some(url) = error.url() {
+        text = text.replace(url.as_str(), &public(url.as_str()));
+    }
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
         text += &format!(": {next}");
         cause = next.source();
     }
     text
+}
+
+/// An address without what may be a secret in it: who one is, and what is asked for.
+pub(crate) fn public(address: &str) -> String {
+    let Ok(mut url) = Url::parse(address) else {
+        return address.rsplit('@').next().unwrap_or_default().to_owned();
+    };
+    // They fail for addresses that can have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
 }

@@ -10,6 +10,8 @@ use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
 use reqwest::redirect::Policy;
 
+use crate::reply;
+
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of an error's text that are worth repeating.
 const MAX_REASON: u64 = 500;
@@ -106,7 +108,7 @@ impl Ingest {
 /// The secret is not for logs.
 impl std::fmt::Debug for Ingest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ingest").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("Ingest").field("url", &reply::public(&self.url)).finish_non_exhaustive()
     }
 }
 
@@ -118,7 +120,7 @@ impl Sink for Ingest {
             request = request.header("x-mcpeye-secret", secret);
         }
         let answer = request.body(body).send();
-        let answer = answer.map_err(|error| SinkError::Unavailable(error.to_string()))?;
+        let answer = answer.map_err(|error| SinkError::Unavailable(reply::describe(&error)))?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             StatusCode::PAYLOAD_TOO_LARGE if batch.events.len() > 1 => self.send_halves(batch),
@@ -140,7 +142,8 @@ impl Ingest {
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; is the address right?",
             _ => "",
         };
-        format!("{} answered {status}: {}{hint}", self.url, said.trim())
+        let url = reply::public(&self.url);
+        format!("{url} answered {status}: {}{hint}", said.trim())
     }
 
     fn send_halves(&self, batch: &Batch) -> Result<(), SinkError> {

@@ -214,6 +214,19 @@ fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
+impl From<kenning_knowledge::Error> for Failure {
+    fn from(error: kenning_knowledge::Error) -> Self {
+        Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<kenning_store::StoreError> for Failure {
+    fn from(error: kenning_store::StoreError) -> Self {
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::new(error.to_string()) }
+    }
+}
+
 impl From<IndexError> for Failure {
     fn from(error: IndexError) -> Self {
         Self::new(error.to_string()).hint("`--type keyword` needs no model")

@@ -64,7 +64,9 @@ fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
 fn named(url: Option<&str>, command: &[OsString]) -> String {
     if let Some(url) = url {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        return rest.split(['/', '?']).next().unwrap_or(rest).to_owned();
+        let host = rest.split(['/', '?']).next().unwrap_or(rest);
+        // What stands before the host is a secret.
+        return host.rsplit('@').next().unwrap_or(host).to_owned();
     }
     let words = command.iter().map(|word| word.to_string_lossy());
     let mut words = words.filter(|word| !word.starts_with('-'));

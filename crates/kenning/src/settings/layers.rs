@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -208,17 +208,38 @@ impl Layers {
         let resolved = start.join(path);
         if matches!(origin, Origin::ProjectFile(_)) {
             let project = start.canonicalize().unwrap_or_else(|_| start.to_path_buf());
-            let real = resolved.canonicalize().unwrap_or_else(|_| resolved.clone());
-            if !real.starts_with(&project) {
+            let real = really(&resolved);
+            if !real.as_ref().is_some_and(|real| real.starts_with(&project)) {
                 let problem = "a project's file cannot reach outside of the project";
                 return Err(self.fault(key, problem).hint(format!(
                     "name the folder in your own settings, or with --root {}",
-                    real.display()
+                    real.as_ref().unwrap_or(&resolved).display()
                 )));
             }
         }
         Ok(resolved)
     }
+}
+
+/// Where a path ends, whether that is there yet or not: what is made later must not lie elsewhere.
+/// It is walked as the system does, link by link; a link that ends nowhere could end anywhere.
+fn really(path: &Path) -> Option<PathBuf> {
+    let mut at = PathBuf::new();
+    for step in path.components() {
+        match step {
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::CurDir => {}
+            step => at.push(step),
+        }
+        match at.canonicalize() {
+            Ok(real) => at = real,
+            Err(_) if at.is_symlink() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(at)
 }
 
 /// The variable that sets a key: `server.port` → `KENNING_SERVER_PORT`.

@@ -231,6 +231,7 @@ fn a_failure_is_a_line_of_the_log_as_well() {
 fn json_logs_leave_standard_output_to_the_protocol() {
     let mut command = kenning(&handbook(), &[]);
     command.args(["--log-level", "debug"]).env("KENNING_SERVER_LOG_FORMAT", "json");
+    command.env("KENNING_SERVER_ATTACH", "false");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.output().unwrap();
     assert!(output.status.success());

@@ -152,6 +152,8 @@ async fn calls_on_stdio_are_traced_as_well() {
     let mut collector = Collector::start().await;
     let mut command = tokio::process::Command::from(kenning(&handbook(), &[]));
     command.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("{}/v1/traces", collector.endpoint));
+    // Else it may share the server of another test, which traces nothing.
+    command.env("KENNING_SERVER_ATTACH", "false");
     let client = ().serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
     call(&client, "list_knowledge_bases", json!({})).await;
     client.cancel().await.unwrap();

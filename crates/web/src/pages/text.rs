@@ -1,7 +1,6 @@
 //! Text from elsewhere: data, whatever it looks like.
 
-use std::ops::RangeInclusive;
-
+use kenning_visible::shown;
 use maud::{Markup, Render, html};
 
 /// Text that others wrote. Markup in it is escaped, and characters that are not seen, by which one
@@ -15,17 +14,14 @@ pub(super) fn text(text: &str) -> Text<'_> {
 
 impl Render for Text<'_> {
     fn render_to(&self, buffer: &mut String) {
-        let mut before = ' ';
-        for c in self.0.chars() {
+        for c in shown(self.0).chars() {
             match c {
                 '&' => buffer.push_str("&amp;"),
                 '<' => buffer.push_str("&lt;"),
                 '>' => buffer.push_str("&gt;"),
                 '"' => buffer.push_str("&quot;"),
-                c if is_unseen(c, before) => buffer.extend(c.escape_unicode()),
                 c => buffer.push(c),
             }
-            before = c;
         }
     }
 }
@@ -58,24 +54,6 @@ const COMMON: [&str; 24] = [
 
 fn stem(word: &str) -> String {
     word.to_lowercase().chars().take(5).collect()
-}
-
-/// Marks of direction, joiners and separators; tags, which mirror ASCII.
-const INVISIBLE: [RangeInclusive<char>; 4] = [
-    '\u{200b}'..='\u{200f}',
-    '\u{2028}'..='\u{202e}',
-    '\u{2060}'..='\u{206f}',
-    '\u{e0000}'..='\u{e0fff}',
-];
-
-fn is_unseen(c: char, before: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        // Joins emoji; between letters it hides something.
-        '\u{200d}' => before.is_ascii() || before.is_alphanumeric(),
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        c => c.is_control() || INVISIBLE.iter().any(|range| range.contains(&c)),
-    }
 }
 
 #[cfg(test)]

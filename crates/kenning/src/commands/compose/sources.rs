@@ -62,8 +62,11 @@ fn read<Params: DeserializeOwned>(params: &Value) -> Result<Params, SourceError>
     serde_path_to_error::deserialize(params).map_err(|error| SourceError(error.to_string()))
 }
 
+/// Agents will read what is made of this: nothing in it is hidden from people.
 fn written<Digest: Serialize>(digest: Digest) -> Result<Value, SourceError> {
-    serde_json::to_value(digest).map_err(|error| SourceError(error.to_string()))
+    let mut value = serde_json::to_value(digest).map_err(|error| SourceError(error.to_string()))?;
+    kenning_visible::show(&mut value);
+    Ok(value)
 }
 
 fn failed(error: &dyn std::fmt::Display) -> SourceError {

@@ -86,96 +86,122 @@ pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure
     serve_rooms(context, serve, None)
 }
 
-/// Opens the rooms. On standard streams, `client` is one who was served by another process.
+/// Opens the rooms and serves them. On standard streams, `client` is one who was served by another
+/// process.
 fn serve_rooms(
     context: &Context,
     serve: &cli::Serve,
     client: Option<DuplexStream>,
 ) -> Result<Exit, Failure> {
-    let inventory = Choice::of(&context.settings, &context.layers)?.inventory();
     let model = context.settings.model(&context.layers)?.start_loading()?;
-    let library = Arc::new(context.open_library()?);
-    let store = context.open_store()?;
-    let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
-    let gaps = store.clone().map(|store| gaps(store, library.clone()));
-    let hearing = Hearing::start(context, store.as_ref(), gaps.clone())?;
-    hearing.offers(&inventory);
-    let discovery = Arc::new(context.settings.discovery.clone());
-    let catalog = Arc::new(context.catalog()?);
-    let transport = context.settings.server.transport;
-    // It makes a folder to keep things in, which nobody needs who does not compose. The page does.
-    let with_tools = inventory.has(Toolset::Compose);
-    let compose = (with_tools || transport == Transport::Http).then(|| {
-        let (registry, gaps) = (registry.clone(), gaps.clone());
-        context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
-    });
-    let compose = compose.flatten();
-    let rooms = Rooms {
-        registry: registry.clone(),
-        compose: compose.clone().filter(|_| with_tools),
-        misses: store.clone().map(|store| store as Arc<dyn MissLog>),
-        usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
-        gaps: gaps.clone(),
-        ear: hearing.ear(),
-        ..Rooms::new(library.clone(), discovery.clone(), catalog.clone())
-    };
-    let pages = kenning_web::Rooms {
-        library: library.clone(),
-        discovery,
-        catalog,
-        registry,
-        misses: rooms.misses.clone(),
-        usage: rooms.usage.clone(),
-        gaps,
-        compose,
-    };
-    let server = Server::new(
-        inventory,
-        rooms,
-        match transport {
-            Transport::Stdio => kenning_mcp::Transport::Stdio,
-            Transport::Http => kenning_mcp::Transport::StatelessHttp,
-        },
-    );
+    let opened = Opened::new(context)?;
+    let (library, store) = (opened.library.clone(), opened.store.clone());
     let cache = Context::vector_cache(store.as_ref());
-    let _indexer = IndexerThread::start(library.clone(), cache, model, hearing.new_nodes())?;
-    let _watcher = (!serve.no_watch).then(|| watch(&library, &server)).flatten();
-    let _registry_watch = store.as_ref().and_then(|store| watch_registry(store, &server, &hearing));
+    let new_nodes = opened.hearing.new_nodes();
+    let _indexer = IndexerThread::start(library.clone(), cache, model, new_nodes)?;
+    let _watcher = (!serve.no_watch).then(|| watch(&library, &opened.server)).flatten();
+    let _registry_watch =
+        store.as_ref().and_then(|store| watch_registry(store, &opened.server, &opened.hearing));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let stop = CancellationToken::new();
         tokio::spawn(stop_on_signal(stop.clone()));
-        match transport {
-            Transport::Stdio => serve_stdio(context, &library, server, client, stop).await,
-            Transport::Http => {
-                let open = http::open(context, store.as_ref()).await?;
-                #[cfg(unix)]
-                let host = {
-                    let offers = Box::new(hearing.offering());
-                    daemon::Host::open(context, !serve.no_watch, &server, offers, stop.clone())
-                };
-                http::announce(context, &library, &server, &open);
-                #[cfg(unix)]
-                if host.is_some() {
-                    context.printer.note("Clients on standard streams share this server.");
-                }
-                let served = open.serve(server, pages, stop.clone()).await;
-                stop.cancel();
-                #[cfg(unix)]
-                if let Some(host) = host {
-                    host.finish().await;
-                }
-                served
-            }
+        match context.settings.server.transport {
+            Transport::Stdio => serve_stdio(context, &library, &opened.server, client, stop).await,
+            Transport::Http => serve_http(context, serve, &opened, stop).await,
         }
     });
     // A thread may still wait for input that never comes.
     runtime.shutdown_background();
-    hearing.finish();
-    if let Some(Err(error)) = store.as_ref().map(|store| store.flush_usage()) {
+    opened.hearing.finish();
+    if let Some(Err(error)) = store.map(|store| store.flush_usage()) {
         tracing::warn!(%error, "what was used last is not counted");
     }
     served.map(|()| Exit::Success)
+}
+
+/// The rooms, wired to the server and to the page.
+struct Opened {
+    library: Arc<Library>,
+    store: Option<Arc<Store>>,
+    hearing: Hearing,
+    server: Server,
+    pages: kenning_web::Rooms,
+}
+
+impl Opened {
+    fn new(context: &Context) -> Result<Self, Failure> {
+        let inventory = Choice::of(&context.settings, &context.layers)?.inventory();
+        let library = Arc::new(context.open_library()?);
+        let store = context.open_store()?;
+        let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
+        let gaps = store.clone().map(|store| gaps(store, library.clone()));
+        let hearing = Hearing::start(context, store.as_ref(), gaps.clone())?;
+        hearing.offers(&inventory);
+        let discovery = Arc::new(context.settings.discovery.clone());
+        let catalog = Arc::new(context.catalog()?);
+        let transport = context.settings.server.transport;
+        // It makes a folder to keep things in, which nobody needs who does not compose. The page
+        // does.
+        let with_tools = inventory.has(Toolset::Compose);
+        let compose = (with_tools || transport == Transport::Http).then(|| {
+            let (registry, gaps) = (registry.clone(), gaps.clone());
+            context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
+        });
+        let compose = compose.flatten();
+        let rooms = Rooms {
+            registry: registry.clone(),
+            compose: compose.clone().filter(|_| with_tools),
+            misses: store.clone().map(|store| store as Arc<dyn MissLog>),
+            usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
+            gaps: gaps.clone(),
+            ear: hearing.ear(),
+            ..Rooms::new(library.clone(), discovery.clone(), catalog.clone())
+        };
+        let pages = kenning_web::Rooms {
+            library: library.clone(),
+            discovery,
+            catalog,
+            registry,
+            misses: rooms.misses.clone(),
+            usage: rooms.usage.clone(),
+            gaps,
+            compose,
+        };
+        let transport = match transport {
+            Transport::Stdio => kenning_mcp::Transport::Stdio,
+            Transport::Http => kenning_mcp::Transport::StatelessHttp,
+        };
+        let server = Server::new(inventory, rooms, transport);
+        Ok(Self { library, store, hearing, server, pages })
+    }
+}
+
+async fn serve_http(
+    context: &Context,
+    serve: &cli::Serve,
+    opened: &Opened,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let Opened { library, store, hearing, server, pages } = opened;
+    let open = http::open(context, store.as_ref()).await?;
+    #[cfg(unix)]
+    let host = {
+        let offers = Box::new(hearing.offering());
+        daemon::Host::open(context, !serve.no_watch, server, offers, stop.clone())
+    };
+    http::announce(context, library, server, &open);
+    #[cfg(unix)]
+    if host.is_some() {
+        context.printer.note("Clients on standard streams share this server.");
+    }
+    let served = open.serve(server.clone(), pages.clone(), stop.clone()).await;
+    stop.cancel();
+    #[cfg(unix)]
+    if let Some(host) = host {
+        host.finish().await;
+    }
+    served
 }
 
 /// What is missing, told apart by meaning as soon as the library has its model.
@@ -203,17 +229,17 @@ fn watch(library: &Arc<Library>, server: &Server) -> Option<Watcher> {
 async fn serve_stdio(
     context: &Context,
     library: &Library,
-    server: Server,
+    server: &Server,
     client: Option<DuplexStream>,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
-    tracing::info!("{}", summary(context, library, &server));
+    tracing::info!("{}", summary(context, library, server));
     let served = match client {
         Some(client) => {
             let (reader, writer) = tokio::io::split(client);
-            stdio::serve_over(&server, reader, writer, stop).await
+            stdio::serve_over(server, reader, writer, stop).await
         }
-        None => stdio::serve(&server, stop).await,
+        None => stdio::serve(server, stop).await,
     };
     served.map_err(|error| Failure::new(error.to_string()))
 }

@@ -1,0 +1,65 @@
+//! URIs of resources.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::OnceLock;
+
+use kenning_catalog::Catalog;
+use kenning_compose::{Compose, Parts};
+use kenning_knowledge::discover::Discovery;
+use kenning_knowledge::{Base, Library};
+use kenning_mcp::{House, Inventory, Rooms};
+use rmcp::model::ResourceContents;
+use tempfile::TempDir;
+
+const OUTSIDE: &str = "nobody may read this";
+
+/// Whatever is read by a URI is inside.
+pub fn uri(bytes: &[u8]) {
+    let uri = String::from_utf8_lossy(bytes);
+    let Ok(read) = house().read(&uri) else { return };
+    let ResourceContents::TextResourceContents { text, .. } = read else {
+        panic!("all resources are text")
+    };
+    assert!(!text.contains(OUTSIDE), "{uri}");
+}
+
+/// A house in a folder of its own, which is left to the system when the process ends.
+fn house() -> &'static House {
+    static HOUSE: OnceLock<(House, TempDir)> = OnceLock::new();
+    let (house, _) = HOUSE.get_or_init(|| {
+        let folder = TempDir::new().unwrap();
+        (open(&folder), folder)
+    });
+    house
+}
+
+fn open(folder: &TempDir) -> House {
+    let within = |name: &str| folder.path().join(name);
+    for name in ["base/guides", "workspace/.kenning/compose/content", "state"] {
+        fs::create_dir_all(within(name)).unwrap();
+    }
+    fs::write(within("secret.md"), OUTSIDE).unwrap();
+    fs::write(within("workspace/.kenning/secret.json"), format!("{{\"x\": \"{OUTSIDE}\"}}"))
+        .unwrap();
+    fs::write(within("base/README.md"), "# Readme\n\n## Part {#part}\n\ntext\n").unwrap();
+    fs::write(within("base/guides/SETUP %41.md"), "# Setup\n\n## Linux\n\ntext\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(within("secret.md"), within("base/link.md")).unwrap();
+    let base = Base::new("base", &within("base"), &["**/*.md".to_owned()], &[]).unwrap();
+    let library = Library::open(vec![base], &|_, _| {}).unwrap();
+    let discovery = Discovery {
+        default_max_results: 5,
+        min_relevance_threshold: 0.3,
+        boost_active_status: 1.2,
+        boost_recent_update_days: 30,
+        boost_recent_update_factor: 1.1,
+        boosts: BTreeMap::new(),
+    };
+    let compose = Compose::open(Parts::new(within("workspace"), within("state"))).unwrap();
+    let rooms = Rooms {
+        compose: Some(compose),
+        ..Rooms::new(library.into(), discovery.into(), Catalog::bundled().into())
+    };
+    House::new(Inventory::full(), rooms)
+}
