@@ -12,6 +12,7 @@ mod replicas;
 mod rest;
 mod run;
 mod server;
+mod soak;
 
 use anyhow::{Result, bail};
 
@@ -32,6 +33,9 @@ cargo xtask replicas only two servers behind a balancer, of that; one is stopped
 cargo xtask deny     only licences, sources and duplicates of the crates we use, of that
 cargo xtask fuzz [--seconds N] [TARGET…]
                      looks for inputs that do harm, ten minutes a target unless told otherwise
+cargo xtask soak [--minutes N | --seconds N] [--release]
+                     real servers under load while files change and the database comes and goes;
+                     30 minutes unless told otherwise; `test` runs a short one
 cargo xtask docs     write the generated documents anew
 cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
 ";
@@ -52,6 +56,7 @@ fn main() -> Result<()> {
         ["replicas"] => replicas(),
         ["deny"] => deny::check(),
         ["fuzz", words @ ..] => fuzz::asked(words),
+        ["soak", words @ ..] => soak::run(soak::Plan::read(words)?),
         ["docs"] => docs(),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
@@ -75,6 +80,7 @@ fn test() -> Result<()> {
     mcpeye::check()?;
     browser::check(&parts)?;
     replicas::check()?;
+    soak::check(soak::Plan::short())?;
     println!("all is well");
     Ok(())
 }

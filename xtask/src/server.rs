@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
 
-use crate::run::root;
+use crate::run::target;
 
 pub(crate) struct Server {
     child: Child,
@@ -16,7 +16,7 @@ pub(crate) struct Server {
 
 /// The binary with a home of its own.
 pub(crate) fn kenning(home: &Path) -> Command {
-    let mut command = Command::new(root().join("target/debug/kenning"));
+    let mut command = Command::new(target().join("debug/kenning"));
     command.env("HOME", home).env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
     command
 }

@@ -80,6 +80,15 @@ impl Embedded {
         (windows.flatten().collect(), vectors.collect())
     }
 
+    /// Whether every vector has the length that the model gives it. Bytes that were damaged where
+    /// they lay are still numbers, but hardly ever of that length.
+    pub fn is_sound(&self) -> bool {
+        self.vectors.chunks(DIMENSIONS).all(|vector| {
+            let length: f32 = vector.iter().map(|value| value * value).sum();
+            (length - 1.0).abs() < 0.01
+        })
+    }
+
     /// What [`Embedded::to_bytes`] made; `None` if it cannot be.
     pub fn from_bytes(windows: &[u8], vectors: &[u8]) -> Option<Self> {
         let bounds: Vec<usize> =

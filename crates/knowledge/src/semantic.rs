@@ -260,8 +260,13 @@ impl Indexer {
             .collect();
         let unknown: Vec<TextKey> = unknown.into_iter().collect();
         match self.cache.load(self.embedder.fingerprint(), &unknown) {
-            Ok(found) => {
+            Ok(mut found) => {
+                let remembered = found.len();
+                found.retain(|_, embedded| embedded.is_sound());
                 let loaded = found.len();
+                if loaded < remembered {
+                    tracing::warn!("{} vectors are damaged", remembered - loaded);
+                }
                 self.known.extend(found.into_iter().map(|(key, value)| (key, Arc::new(value))));
                 loaded
             }

@@ -1,11 +1,12 @@
 //! Keeps a library in step with its files while a server runs.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::library::{Changes, Library};
@@ -21,7 +22,7 @@ const POLL: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Watcher {
     // Dropping both sending sides, this one and the notifier's, ends the thread below.
-    _events: Sender<()>,
+    _events: Sender<Heard>,
     _notifier: Option<Arc<Mutex<RecommendedWatcher>>>,
 }
 
@@ -46,10 +47,39 @@ impl Watcher {
     }
 }
 
-fn notifier(events: Sender<()>) -> notify::Result<RecommendedWatcher> {
+/// What the system told. A sync looks at every file, so which one changed does not matter; which
+/// watches are still good does.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Change,
+    /// These are no longer where they were. The watch of a folder goes with it, and does not come
+    /// back with a new one of the same name.
+    Gone(Vec<PathBuf>),
+    /// Events were lost, so anything may have happened.
+    Overflow,
+}
+
+impl Heard {
+    /// `None` for what changes nothing.
+    fn of(event: notify::Result<Event>) -> Option<Self> {
+        let Ok(event) = event else { return Some(Self::Overflow) };
+        if event.need_rescan() {
+            return Some(Self::Overflow);
+        }
+        match event.kind {
+            EventKind::Access(_) => None,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => {
+                Some(Self::Gone(event.paths))
+            }
+            _ => Some(Self::Change),
+        }
+    }
+}
+
+fn notifier(events: Sender<Heard>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if event.as_ref().map_or(true, |event| !matches!(event.kind, EventKind::Access(_))) {
-            let _ = events.send(());
+        if let Some(heard) = Heard::of(event) {
+            let _ = events.send(heard);
         }
     })
 }
@@ -57,11 +87,11 @@ fn notifier(events: Sender<()>) -> notify::Result<RecommendedWatcher> {
 fn follow(
     library: &Library,
     folders: &mut Folders,
-    heard: &Receiver<()>,
+    heard: &Receiver<Heard>,
     changed: &impl Fn(Changes),
 ) {
     while folders.wait(heard) {
-        wait_for_quiet(heard);
+        folders.wait_for_quiet(heard);
         // A new folder may have filled before it was watched: look again until there is none.
         loop {
             let grew = folders.cover(library);
@@ -73,17 +103,6 @@ fn follow(
             if !grew {
                 break;
             }
-        }
-    }
-}
-
-fn wait_for_quiet(heard: &Receiver<()>) {
-    let first = Instant::now();
-    while first.elapsed() < PATIENCE {
-        if let Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) =
-            heard.recv_timeout(QUIET)
-        {
-            return;
         }
     }
 }
@@ -102,11 +121,38 @@ impl Folders {
     }
 
     /// Waits until it is time to look; `false` when the watch is over.
-    fn wait(&self, heard: &Receiver<()>) -> bool {
-        if self.notifier.is_some() && self.refused.is_empty() {
-            return heard.recv().is_ok();
+    fn wait(&mut self, heard: &Receiver<Heard>) -> bool {
+        let first = if self.notifier.is_some() && self.refused.is_empty() {
+            heard.recv().map_err(RecvTimeoutError::from)
+        } else {
+            heard.recv_timeout(POLL)
+        };
+        match first {
+            Ok(first) => self.take_down(&first),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return false,
         }
-        !matches!(heard.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected))
+        true
+    }
+
+    fn wait_for_quiet(&mut self, heard: &Receiver<Heard>) {
+        let first = Instant::now();
+        while first.elapsed() < PATIENCE {
+            let Ok(next) = heard.recv_timeout(QUIET) else { return };
+            self.take_down(&next);
+        }
+    }
+
+    /// Forgets watches that are not to be relied on any more; [`Self::cover`] makes them anew.
+    fn take_down(&mut self, heard: &Heard) {
+        match heard {
+            Heard::Change => {}
+            Heard::Gone(paths) => {
+                let is_gone = |folder: &Path| paths.iter().any(|gone| folder.starts_with(gone));
+                self.watched.retain(|folder| !is_gone(folder));
+            }
+            Heard::Overflow => self.watched.clear(),
+        }
     }
 
     /// Watches what is read now; says whether there was a folder not watched before.
@@ -123,7 +169,9 @@ impl Folders {
         }
         self.watched.retain(|folder| read.contains(folder));
         let mut grew = false;
-        let mut refused = HashSet::new();
+        // A base whose root is gone has nothing to watch, and nobody tells when it is back.
+        let roots = library.bases().iter().map(|base| base.root().to_path_buf());
+        let mut refused: HashSet<PathBuf> = roots.filter(|root| !read.contains(root)).collect();
         for folder in read {
             if self.watched.contains(&folder) {
                 continue;
@@ -149,17 +197,36 @@ impl Folders {
 
 #[cfg(test)]
 mod tests {
+    use notify::event::{AccessKind, Flag, RemoveKind};
+
     use super::*;
 
     #[test]
     fn without_a_notifier_it_looks_by_itself_and_ends_with_its_watcher() {
-        let folders = Folders::new(None);
+        let mut folders = Folders::new(None);
         let (events, heard) = channel();
-        events.send(()).unwrap();
+        events.send(Heard::Change).unwrap();
         assert!(folders.wait(&heard), "an event is heard at once");
         drop(events);
         assert!(!folders.wait(&heard), "nobody is left to watch for");
         let (_events, heard) = channel();
         assert!(folders.wait(&heard), "silence is no reason not to look");
+    }
+
+    #[test]
+    fn lost_events_and_errors_are_a_reason_to_look_at_everything() {
+        let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        assert_eq!(Heard::of(Ok(overflow)), Some(Heard::Overflow));
+        assert_eq!(Heard::of(Err(notify::Error::generic("lost"))), Some(Heard::Overflow));
+        assert_eq!(Heard::of(Ok(Event::new(EventKind::Access(AccessKind::Any)))), None);
+        let gone = Event::new(EventKind::Remove(RemoveKind::Folder)).add_path("/b/sub".into());
+        let gone = Heard::of(Ok(gone)).unwrap();
+        let mut folders = Folders::new(None);
+        let all = ["/b", "/b/sub", "/b/sub/deep", "/b/subway"];
+        folders.watched = all.iter().map(PathBuf::from).collect();
+        folders.take_down(&gone);
+        assert_eq!(folders.watched, ["/b", "/b/subway"].iter().map(PathBuf::from).collect());
+        folders.take_down(&Heard::Overflow);
+        assert!(folders.watched.is_empty(), "every watch is made anew");
     }
 }

@@ -10,6 +10,9 @@ use tokio::sync::Semaphore;
 use crate::limit::Limit;
 
 const MAX_CONCURRENT: usize = 10;
+/// Of these, at most so many wait for a store, which may be on another machine and away: the rest
+/// is for those who need none.
+const MAX_AT_STORE: usize = 7;
 const MAX_WAITING: usize = 100;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -18,6 +21,7 @@ pub(crate) struct Gate {
     /// Those inside and those waiting.
     admitted: Arc<Semaphore>,
     working: Arc<Semaphore>,
+    at_store: Arc<Semaphore>,
     timeout: Duration,
 }
 
@@ -48,6 +52,7 @@ impl Gate {
         Self {
             admitted: Arc::new(Semaphore::new(concurrent + waiting)),
             working: Arc::new(Semaphore::new(concurrent)),
+            at_store: Arc::new(Semaphore::new(concurrent.min(MAX_AT_STORE))),
             timeout,
         }
     }
@@ -58,8 +63,27 @@ impl Gate {
 
     /// Runs `work` when there is room. The time limit includes the wait.
     pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Result<T, Refused> {
+        self.run_after(async { Ok(()) }, work).await
+    }
+
+    /// The same for work that needs the store.
+    pub(crate) async fn run_at_store<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Refused> {
+        let turn = async { self.at_store.acquire().await.map_err(|_| Refused::Busy) };
+        self.run_after(turn, work).await
+    }
+
+    /// What `turn` gives is held until the work is done.
+    async fn run_after<Held, T>(
+        &self,
+        turn: impl Future<Output = Result<Held, Refused>>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Refused> {
         let _admitted = self.admitted.try_acquire().map_err(|_| Refused::Busy)?;
         let in_turn = async {
+            let _held = turn.await?;
             let _working = self.working.acquire().await.map_err(|_| Refused::Busy)?;
             Ok(work.await)
         };
@@ -102,6 +126,22 @@ mod tests {
         assert_eq!(working.await.unwrap(), Ok(true));
         assert_eq!(waiting.await.unwrap(), Ok(2));
         assert_eq!(gate.run(async { 4 }).await, Ok(4));
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_for_the_store_leave_room_for_others() {
+        let gate = Gate::new();
+        let waiting: Vec<_> = (0..MAX_CONCURRENT + 5)
+            .map(|_| {
+                let gate = gate.clone();
+                tokio::spawn(async move { gate.run_at_store(pending::<()>()).await })
+            })
+            .collect();
+        while gate.at_store.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(gate.run(async { 1 }).await, Ok(1));
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
     }
 
     #[tokio::test(start_paused = true)]

@@ -45,6 +45,11 @@ impl Toolset {
     /// sessions need none of them.
     pub const DEFAULT: [Self; 4] = [Self::Knowledge, Self::Catalog, Self::Registry, Self::Gaps];
 
+    /// Whether its tools wait for the store before they answer.
+    pub(crate) fn needs_store(self) -> bool {
+        matches!(self, Self::Registry | Self::GapsWrite)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Knowledge => "knowledge",

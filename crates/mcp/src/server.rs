@@ -145,7 +145,12 @@ impl Server {
         let span = span::of_call(tool.name, &context);
         let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
         let began = Instant::now();
-        let done = self.house.gate.run((tool.run)(call)).instrument(span.clone()).await;
+        let gate = &self.house.gate;
+        let done = if tool.toolset.needs_store() {
+            gate.run_at_store((tool.run)(call)).instrument(span.clone()).await
+        } else {
+            gate.run((tool.run)(call)).instrument(span.clone()).await
+        };
         let outcome = done.unwrap_or_else(|refused| {
             let (error, message) = (UNAVAILABLE.code, refused.to_string());
             Ok(ToolError { error, message, ..ToolError::default() }.into_result())

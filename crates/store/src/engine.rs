@@ -22,6 +22,10 @@ const BUSY: Duration = Duration::from_secs(30);
 /// How long to wait for a server that does not answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long one who asks waits for a server that is not there. Shorter than a request may take, so
+/// that it is answered with the reason.
+const ASKING: Duration = Duration::from_secs(5);
+
 /// Of one process to a server, one of which may listen.
 const MAX_CONNECTIONS: u32 = 16;
 
@@ -74,7 +78,9 @@ impl Pool {
         let path = folder.join(FILE);
         let place = path.display().to_string();
         // Held while the tables are made: of many processes that start at once, one makes them.
-        let lock = File::create(folder.join(LOCK_FILE))?;
+        let lock = folder.join(LOCK_FILE);
+        let refused = |source| StoreError::Folder { path: lock.clone(), source };
+        let lock = File::create(&lock).map_err(refused)?;
         lock.lock()?;
         let options = SqliteConnectOptions::new()
             .filename(&path)
@@ -86,7 +92,7 @@ impl Pool {
         let opened = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
         let pool = opened.map_err(|source| StoreError::Open { place: place.clone(), source })?;
         let migrated = sqlx::migrate!("migrations/sqlite").run(&pool).await;
-        migrated.map_err(|source| StoreError::Migrate { place, source })?;
+        migrated.map_err(|source| StoreError::migrating(place, source))?;
         drop(lock);
         Ok(Self::Sqlite(pool))
     }
@@ -99,9 +105,9 @@ impl Pool {
             first.map_err(|source| StoreError::Open { place: place.clone(), source })?;
         // Takes an advisory lock: of many processes that start at once, one makes the tables.
         let migrated = sqlx::migrate!("migrations/postgres").run(&mut first).await;
-        migrated.map_err(|source| StoreError::Migrate { place, source })?;
+        migrated.map_err(|source| StoreError::migrating(place, source))?;
         first.close().await?;
-        let pool = PgPoolOptions::new().max_connections(MAX_CONNECTIONS).acquire_timeout(PATIENCE);
+        let pool = PgPoolOptions::new().max_connections(MAX_CONNECTIONS).acquire_timeout(ASKING);
         Ok(Self::Postgres(pool.connect_lazy_with(options)))
     }
 

@@ -25,6 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::migrate::MigrateError;
+use sqlx::sqlite::SqliteError;
 use tokio::runtime::Runtime;
 
 use engine::{Pool, on};
@@ -62,6 +64,36 @@ pub enum StoreError {
     NotAnExport { path: PathBuf, reason: String },
     #[error(transparent)]
     Runtime(#[from] std::io::Error),
+}
+
+impl StoreError {
+    /// A database that fails while tables are made is not one of another version.
+    fn migrating(place: String, error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => {
+                Self::Open { place, source }
+            }
+            source => Self::Migrate { place, source },
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Self::Open { source, .. } = self else { return None };
+        is_damaged(source).then_some(
+            "the file is damaged: move it away and a new one is made, or put a copy in its place",
+        )
+    }
+}
+
+/// Whether it is a file that `SQLite` cannot make sense of: codes 11 and 26, in their lowest byte.
+fn is_damaged(error: &sqlx::Error) -> bool {
+    let sqlx::Error::Database(error) = error else { return false };
+    if error.try_downcast_ref::<SqliteError>().is_none() {
+        return false;
+    }
+    let code = error.code().and_then(|code| code.parse::<u32>().ok());
+    code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
 
 /// Why nothing was changed: a rule of the room, or the database.

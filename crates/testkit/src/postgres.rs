@@ -1,12 +1,13 @@
 //! A `PostgreSQL` server that ends with the process that started it.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use crate::binaries;
@@ -17,25 +18,39 @@ const USER: &str = "kenning";
 /// `nobody`: the server refuses to run as root.
 const UNPRIVILEGED: u32 = 65_534;
 
-/// Starts the server, waits for the end of its input, which comes when the test process ends in
-/// whatever way, then ends the server and removes its folder.
+/// Starts the server, and does what it is told line by line until the end of its input, which comes
+/// when the test process ends in whatever way; then it ends the server and removes its folder.
 const KEEPER: &str = r#"
 folder=$1 programs=$2 user=$3; shift 3
-exec >"$folder/log" 2>&1
+exec >>"$folder/log" 2>&1
 if [ "$(id -u)" = 0 ]; then
     as="setpriv --clear-groups --reuid=$user --regid=$user"
 fi
-(
-    $as "$programs/initdb" --pgdata "$folder/data" --username kenning \
-        --pwfile "$folder/password" --auth scram-sha-256 --encoding UTF8 --no-locale --no-sync
-    $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= "$@" &
-    echo $! >"$folder/pid"
-    wait $!
-    echo "the server has ended"
-) </dev/null &
-while read -r _; do :; done
-until [ -s "$folder/pid" ]; do sleep 0.1; done
-while kill -INT "$(cat "$folder/pid")"; do sleep 0.1; done
+serve() {
+    (
+        $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= "$@" &
+        echo $! >"$folder/pid"
+        wait $!
+        echo "the server has ended"
+    ) </dev/null &
+}
+end() {
+    until [ -s "$folder/pid" ]; do sleep 0.1; done
+    kill "-$1" "$(cat "$folder/pid")"
+    while kill -0 "$(cat "$folder/pid")"; do sleep 0.02; done
+    rm "$folder/pid"
+}
+$as "$programs/initdb" --pgdata "$folder/data" --username kenning --no-sync \
+    --pwfile "$folder/password" --auth scram-sha-256 --encoding UTF8 --no-locale </dev/null
+serve "$@"
+while read -r word; do
+    case $word in
+        stop) end INT ;;
+        crash) end QUIT ;;
+        start) : >"$folder/log"; serve "$@" ;;
+    esac
+done
+if [ -e "$folder/pid" ]; then end INT; fi
 rm -rf "$folder"
 "#;
 
@@ -45,6 +60,8 @@ pub struct Postgres {
     folder: PathBuf,
     programs: PathBuf,
     keeper: Child,
+    /// What the keeper is told; closed, it is told to end.
+    orders: Mutex<Option<ChildStdin>>,
     databases: AtomicUsize,
 }
 
@@ -60,10 +77,44 @@ impl Postgres {
         let programs = binaries::folder();
         let folder = tempfile::Builder::new().prefix("kenning-pg-").tempdir().unwrap().keep();
         give_away(&folder);
-        let keeper = keep(&programs, &folder, settings);
-        let server = Self { folder, programs, keeper, databases: AtomicUsize::new(0) };
+        let mut keeper = keep(&programs, &folder, settings);
+        let orders = Mutex::new(keeper.stdin.take());
+        let server = Self { folder, programs, keeper, orders, databases: AtomicUsize::new(0) };
         server.wait_until_ready();
         server
+    }
+
+    /// Ends the server as its owner would: what goes on is broken off.
+    pub fn stop(&self) {
+        self.end("stop");
+    }
+
+    /// Ends the server without letting it put anything in order.
+    pub fn crash(&self) {
+        self.end("crash");
+    }
+
+    /// Starts the server anew, with all that it had, and returns when it can be asked.
+    pub fn start_again(&self) {
+        self.tell("start");
+        self.wait_until_ready();
+    }
+
+    /// Where its socket is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn end(&self, order: &str) {
+        self.tell(order);
+        while self.folder.join("pid").exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn tell(&self, order: &str) {
+        let mut orders = self.orders.lock().unwrap();
+        writeln!(orders.as_mut().unwrap(), "{order}").unwrap();
     }
 
     /// The URL of a new, empty database.
@@ -117,7 +168,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
+        drop(self.orders.get_mut().unwrap().take());
         let _ = self.keeper.wait();
     }
 }

@@ -61,10 +61,12 @@ pub(crate) async fn run(
                 stage = Stage::Closing(Instant::now());
             }
             _ = look.tick() => {
-                if to_client.is_finished() || stdio::reader_is_gone() {
+                // Nothing that it still owes can reach anybody.
+                let unheard = to_client.is_finished() || stdio::reader_is_gone();
+                if unheard {
                     to_server.abort();
                 }
-                stage = advance(stage, group, &front, grace);
+                stage = advance(stage, group, &front, (unheard, grace));
             }
         }
     };
@@ -123,12 +125,11 @@ async fn last_words(to_client: &mut Direction, front: &Front) {
 }
 
 /// A server whose input is closed ends by itself, as a rule. One that does not is told to: at once
-/// if nobody reads its answers, otherwise when it owes none and has been silent for a while.
-fn advance(stage: Stage, group: Pid, front: &Front, grace: Duration) -> Stage {
+/// if nobody hears its answers, otherwise when it owes none and has been silent for a while.
+fn advance(stage: Stage, group: Pid, front: &Front, (unheard, grace): (bool, Duration)) -> Stage {
     match stage {
         Stage::Closing(since) => {
             let last = front.last_sign_of_life().max(since);
-            let unheard = stdio::reader_is_gone();
             if last.elapsed() < grace || !(unheard || front.is_idle()) {
                 return stage;
             }

@@ -146,11 +146,7 @@ impl Context {
             // Asked for, it must be there.
             return Ok(Some(Arc::new(Store::connect(&location)?)));
         }
-        let folder = match self.settings.storage_folder(&self.layers)? {
-            Some(folder) => Some(folder),
-            None => data_folder(),
-        };
-        let Some(folder) = folder else { return Ok(None) };
+        let Some(folder) = self.store_folder()? else { return Ok(None) };
         match Store::open(&folder) {
             Ok(store) => Ok(Some(Arc::new(store))),
             Err(error) => {
@@ -162,9 +158,20 @@ impl Context {
 
     /// The store, for what makes no sense without one.
     fn need_store(&self) -> Result<Arc<Store>, Failure> {
-        self.open_store()?.ok_or_else(|| {
+        if let Some(location) = self.settings.store_location(&self.layers)? {
+            return Ok(Arc::new(Store::connect(&location)?));
+        }
+        let folder = self.store_folder()?.ok_or_else(|| {
             Failure::new("there is no place to remember anything")
                 .hint("name one with --store, or set HOME")
+        })?;
+        Ok(Arc::new(Store::open(&folder)?))
+    }
+
+    fn store_folder(&self) -> Result<Option<PathBuf>, Failure> {
+        Ok(match self.settings.storage_folder(&self.layers)? {
+            Some(folder) => Some(folder),
+            None => data_folder(),
         })
     }
 
@@ -215,7 +222,8 @@ impl From<kenning_knowledge::Error> for Failure {
 
 impl From<kenning_store::StoreError> for Failure {
     fn from(error: kenning_store::StoreError) -> Self {
-        Self::new(error.to_string())
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::new(error.to_string()) }
     }
 }
 
@@ -256,9 +264,12 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
         let flag = format!("--log-level {level}");
         flags.push(("server.log_level".to_owned(), Value::from(level.as_str()), flag));
     }
+    // Those of the tests are told to the tests, which run this program among others.
+    let is_setting =
+        |name: &str| name.starts_with("KENNING_") && !name.starts_with("KENNING_TEST_");
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| name.starts_with("KENNING_"));
+        .filter(|(name, _)| is_setting(name));
     Ok(Sources {
         working_directory: std::env::current_dir()?,
         user_file: user_file(),

@@ -148,28 +148,6 @@ fn a_sync_takes_in_what_changed_and_nothing_else() {
     assert_eq!(search(&before, "beta"), ["b"], "an older snapshot still answers as it was");
 }
 
-#[test]
-fn a_watched_library_follows_its_files() {
-    let folder = Folder::new(&[("a.md", "# A\n")]);
-    let library = std::sync::Arc::new(folder.library());
-    let (tell, heard) = std::sync::mpsc::channel();
-    let watcher = kenning_knowledge::watch::Watcher::start(library.clone(), move |changes| {
-        let _ = tell.send(changes);
-    })
-    .unwrap();
-    folder.write("new/deep/b.md", "# B\n");
-    let mut added = Vec::new();
-    while added.is_empty() {
-        added = heard.recv().unwrap().added;
-    }
-    assert_eq!(added, ["kb/new/deep/b.md"]);
-    folder.write("new/deep/b.md", "# B\nzeta\n");
-    assert_eq!(heard.recv().unwrap().changed, ["kb/new/deep/b.md"]);
-    assert_eq!(search(&library.snapshot(), "zeta"), ["b"]);
-    drop(watcher);
-    assert!(heard.recv().is_err(), "the watching thread ends with the watcher");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

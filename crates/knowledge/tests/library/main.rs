@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod files;
+mod following;
 mod questions;
 
 use std::fs;
