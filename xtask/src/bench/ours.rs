@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Measured;
 use super::corpus::Corpus;
-use crate::run::{read, root};
+use crate::run::{read, resident_kb, root};
 
 const UNTIL_IDLE: Duration = Duration::from_secs(5);
 const ASK_AGAIN: Duration = Duration::from_millis(10);
@@ -121,10 +121,8 @@ impl Server {
     }
 
     fn memory_mb(&self) -> Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-        let kb = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-        Ok(kb.context("no memory in /proc")? / 1024.0)
+        let kb = resident_kb(self.child.id()).context("no memory in /proc")?;
+        Ok(kb as f64 / 1024.0)
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Folder;
 use crate::outside;
-use crate::run::{cargo, read, root};
+use crate::run::{cargo, read, resident_kb, root};
 
 const WARM_UP: usize = 200;
 /// Each takes its turn this often, so that a busy machine is busy for all.
@@ -137,7 +137,8 @@ fn over_stdio(peers: &mut [Peer], costs: &mut [Costs]) -> Result<()> {
     for ((session, costs), times) in sessions.iter().zip(costs).zip(&mut times) {
         times.sort_unstable();
         costs.stdio_p50_us = times[times.len() / 2].as_secs_f64() * 1e6;
-        costs.memory_mb = memory_mb(session.child.id())?;
+        let kb = resident_kb(session.child.id()).context("no memory in /proc")?;
+        costs.memory_mb = kb as f64 / 1024.0;
     }
     Ok(())
 }
@@ -298,13 +299,6 @@ fn request(id: u64, method: &str, params: &Value) -> String {
 /// One that nobody has now.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
-fn memory_mb(process: u32) -> Result<f64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let kb = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-    Ok(kb.context("no memory in /proc")? / 1024.0)
 }
 
 /// What a process has used of the processors so far.

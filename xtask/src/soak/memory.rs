@@ -5,12 +5,12 @@
 //! the moment that happens to be looked at.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::servers::Process;
+use crate::run::resident_kb;
 
 /// Resident kilobytes by process, over time.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Growth {
 impl Samples {
     pub(super) fn take(&mut self, now: Duration, processes: &[Process]) {
         for process in processes {
-            if let Some(kilobytes) = resident(process.id) {
+            if let Some(kilobytes) = resident_kb(process.id) {
                 self.0.entry(process.id).or_default().push((now, kilobytes));
             }
         }
@@ -58,13 +58,6 @@ fn median(samples: &[(Duration, u64)], from: Duration, until: Duration) -> Optio
     let mut sizes: Vec<u64> = within.map(|(_, size)| *size).collect();
     sizes.sort_unstable();
     sizes.get(sizes.len() / 2).map(|size| *size as f64)
-}
-
-/// `None` where there is no `/proc`, or no such process.
-fn resident(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

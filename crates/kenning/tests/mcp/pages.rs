@@ -28,7 +28,7 @@ struct Shown {
 }
 
 const TRICKY: &str = "# <script>alert(1)</script> & co\n\nA \u{e0041}hidden word about espresso.\n\n\
-                      ## Cleaning\n- blocked_by: [beans]\n\nOn Fridays.\n";
+                      ## Cleaning\n- blocked_by: [beans]\n<!-- content -->\nOn Fridays.\n";
 
 impl Browser {
     fn new() -> Self {
@@ -38,8 +38,11 @@ impl Browser {
     fn with(prepare: impl Fn(&mut Command)) -> Self {
         let (root, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         std::fs::write(root.path().join("COFFEE.md"), TRICKY).unwrap();
-        std::fs::write(root.path().join("BEANS.md"), "# Beans\n- id: beans\n\nThey are roasted.\n")
-            .unwrap();
+        std::fs::write(
+            root.path().join("BEANS.md"),
+            "# Beans\n- id: beans\n<!-- content -->\nRoasted.\n",
+        )
+        .unwrap();
         let mut command = kenning(root.path(), &["--http", "127.0.0.1:0"]);
         command.env("HOME", home.path());
         prepare(&mut command);
@@ -185,7 +188,8 @@ async fn what_others_wrote_is_shown_and_never_obeyed() {
     assert!(!reflected.html.contains("<script>alert"));
     let said = browser.open("/registry?done=%3Cb%3Eowned").await.html;
     assert!(!said.contains("owned"), "notices are our own words");
-    assert!(browser.open("/map").await.html.contains("waits for"), "files that hang together");
+    let map = browser.open("/map").await.html;
+    assert!(map.contains("</a> waits for <a"), "files that hang together: {map}");
 }
 
 #[tokio::test]
