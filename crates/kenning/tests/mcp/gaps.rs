@@ -28,7 +28,7 @@ impl Project {
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.root.path().join(name), text).unwrap();
+        kenning_testkit::write_at_once(&self.root.path().join(name), text);
     }
 
     fn command(&self, words: &[&str]) -> Command {

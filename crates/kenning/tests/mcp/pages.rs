@@ -196,7 +196,7 @@ async fn what_others_wrote_is_shown_and_never_obeyed() {
 async fn the_map_says_when_files_change() {
     let mut browser = Browser::new();
     let before = browser.open("/map/version").await.html;
-    std::fs::write(browser.root.path().join("TEA.md"), "# Tea\n\nGreen.\n").unwrap();
+    kenning_testkit::write_at_once(&browser.root.path().join("TEA.md"), "# Tea\n\nGreen.\n");
     while browser.open("/map/version").await.html == before {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use kenning_testkit::write_at_once;
 use rmcp::model::{
     ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, JsonObject,
     PaginatedRequestParams, ReadResourceRequestParams, Reference, ResourceContents,
@@ -252,7 +253,7 @@ impl ClientHandler for Listener {
 #[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
 async fn subscribers_hear_of_changes_over_stdio() {
     let folder = TempDir::new().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let write = |name: &str, text: &str| write_at_once(&folder.path().join(name), text);
     write("a.md", "# A\n## B\n");
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let mut command = tokio::process::Command::from(kenning(folder.path(), &[]));
@@ -287,12 +288,12 @@ async fn subscribers_hear_of_changes_over_http() {
     let uri = client.list_all_resources().await.unwrap()[0].uri.clone();
     let filter = SubscriptionFilter::builder().resource_subscription(&uri).resources_list_changed();
     let mut subscription = client.listen(filter.build()).await.unwrap();
-    std::fs::write(folder.path().join("a.md"), "# A\nnew\n").unwrap();
+    write_at_once(&folder.path().join("a.md"), "# A\nnew\n");
     let updated = subscription.next().await.unwrap().unwrap();
     assert!(
         matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
     );
-    std::fs::write(folder.path().join("b.md"), "# B\n").unwrap();
+    write_at_once(&folder.path().join("b.md"), "# B\n");
     let listed = subscription.next().await.unwrap().unwrap();
     assert!(matches!(listed, ServerNotification::ResourceListChangedNotification(_)));
     client.cancel().await.unwrap();

@@ -1,10 +1,11 @@
 //! A library that is watched follows its files, whatever becomes of them.
 
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use kenning_knowledge::watch::Watcher;
-use kenning_knowledge::{Base, Library};
+use kenning_knowledge::{Base, Changes, Library};
 
 use crate::{Folder, search};
 
@@ -21,16 +22,18 @@ fn a_watched_library_follows_its_files() {
     })
     .unwrap();
     folder.write("new/deep/b.md", "# B\n");
-    let mut added = Vec::new();
-    while added.is_empty() {
-        added = heard.recv().unwrap().added;
-    }
-    assert_eq!(added, ["kb/new/deep/b.md"]);
+    assert_eq!(next(&heard, |changes| changes.added), ["kb/new/deep/b.md"]);
     folder.write("new/deep/b.md", "# B\nzeta\n");
-    assert_eq!(heard.recv().unwrap().changed, ["kb/new/deep/b.md"]);
-    assert_eq!(search(&library.snapshot(), "zeta"), ["b"]);
+    assert_eq!(next(&heard, |changes| changes.changed), ["kb/new/deep/b.md"]);
+    wait_for(&library, "zeta", &["b"]);
     drop(watcher);
-    assert!(heard.recv().is_err(), "the watching thread ends with the watcher");
+    // Returns once the watching thread ends, which holds the sender, and that ends with the watcher.
+    heard.iter().for_each(drop);
+}
+
+/// The next change of a kind. A file that is being written may be heard of twice: empty, and full.
+fn next(heard: &Receiver<Changes>, of_kind: fn(Changes) -> Vec<String>) -> Vec<String> {
+    heard.iter().map(of_kind).find(|files| !files.is_empty()).unwrap()
 }
 
 /// Waits until a word is found, or not found any more; events may come in any portions.

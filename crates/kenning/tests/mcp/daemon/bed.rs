@@ -42,7 +42,7 @@ impl Bed {
     }
 
     pub(super) fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.root.join(name), text).unwrap();
+        kenning_testkit::write_at_once(&self.root.join(name), text);
     }
 
     pub(super) fn command(&self, words: &[&str]) -> Command {
