@@ -253,8 +253,17 @@ impl Catalog {
     }
 
     /// The agent that `question` means: its id, its name, what people call it.
+    /// Whether a capability is called just this, by its name or an alias: then it is found without
+    /// comparing anything.
+    pub fn is_name(&self, question: &str) -> bool {
+        self.resolver.names.contains_key(&normal(question))
+    }
+
     pub fn resolve_agent(&self, question: &str) -> Result<&Agent, Error> {
         given("agent", question)?;
+        if let Some(agent) = self.agents.iter().find(|agent| agent.agent == question) {
+            return Ok(agent);
+        }
         let asked = normal(question);
         let names = |agent: &Agent| -> Vec<String> {
             let own = [&agent.agent, &agent.name].into_iter().chain(&agent.aliases);

@@ -1,5 +1,5 @@
-//! The SDK with one tool that says what it is told, and nothing else: what a server costs before it
-//! does anything. `cargo xtask bench protocol` measures the product beside it.
+//! The SDK with a tool that says what it is told, and one that answers in so many fields: what a
+//! server costs before it does anything. `cargo xtask bench protocol` measures the product beside it.
 //!
 //! Serves standard input and output; with `http`, a free port, whose URL it prints.
 
@@ -13,7 +13,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler, ServiceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,8 +45,10 @@ impl ServerHandler for Echo {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
-        let tool = Tool::new("echo", "Says what it is told", object(schema));
-        Ok(ListToolsResult::with_all_items(vec![tool]))
+        let echo = Tool::new("echo", "Says what it is told", object(schema));
+        let schema = json!({"type": "object", "properties": {"fields": {"type": "integer"}}});
+        let answer = Tool::new("answer", "Says much, as text and as data", object(schema));
+        Ok(ListToolsResult::with_all_items(vec![echo, answer]))
     }
 
     async fn call_tool(
@@ -55,6 +57,11 @@ impl ServerHandler for Echo {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        if let Some(fields) = arguments.get("fields").and_then(Value::as_u64) {
+            let field = |number| (format!("field{number}"), Value::from("something ".repeat(4)));
+            let answer: Value = (0..fields).map(field).collect();
+            return Ok(CallToolResult::structured(answer).into());
+        }
         let text = arguments.get("text").and_then(|text| text.as_str()).unwrap_or_default();
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
     }

@@ -31,6 +31,9 @@ pub fn tools() -> Vec<Tool> {
 }
 
 fn lookup_capability() -> Tool {
+    fn is_quick(rooms: &Rooms, request: &LookupRequest) -> bool {
+        rooms.catalog.is_name(&request.capability)
+    }
     fn run(rooms: &Rooms, request: &LookupRequest) -> Result<LookupResponse, Error> {
         let found = rooms.catalog.lookup(request, &|text| rooms.library.embed(text))?;
         if found.missed {
@@ -47,11 +50,14 @@ fn lookup_capability() -> Tool {
             arguments: json!({"agent": "claude-code", "capability": "MCP Support"}),
         }],
         errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND],
-        ..Tool::new("lookup_capability", Toolset::Catalog, run)
+        ..Tool::at_once_if(is_quick, "lookup_capability", Toolset::Catalog, run)
     }
 }
 
 fn compare_capability() -> Tool {
+    fn is_quick(rooms: &Rooms, request: &CompareRequest) -> bool {
+        rooms.catalog.is_name(&request.capability)
+    }
     fn run(rooms: &Rooms, request: &CompareRequest) -> Result<CompareResponse, Error> {
         let found = rooms.catalog.compare(request, &|text| rooms.library.embed(text))?;
         if found.missed {
@@ -67,7 +73,7 @@ fn compare_capability() -> Tool {
             arguments: json!({"capability": "hooks", "agents": ["claude-code", "cursor"]}),
         }],
         errors: &[INVALID_ARGUMENT, AGENT_NOT_FOUND],
-        ..Tool::new("compare_capability", Toolset::Catalog, run)
+        ..Tool::at_once_if(is_quick, "compare_capability", Toolset::Catalog, run)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What could not be done: the reserved tool and the parameter by which agents say so, proposals,
 //! and who listens.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::tool::{CommonError, Effect, Example, INVALID_ARGUMENT, Invocation, To
 
 /// Hears every call of every tool. It must not keep anybody waiting.
 pub trait Ear: Send + Sync {
-    fn heard(&self, call: Called);
+    fn heard(&self, call: Called<'_>);
 
     /// How many calls it heard so far.
     fn tally(&self) -> Tally {
@@ -35,7 +36,7 @@ pub struct Tally {
 
 /// A call, and what became of it.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub struct Called<'a> {
     pub tool: String,
     /// What the tool was given, without the intent.
     pub arguments: JsonObject,
@@ -45,10 +46,10 @@ pub struct Called {
     pub client: Option<String>,
     pub duration: Duration,
     /// What the tool answered, or what was wrong.
-    pub outcome: Result<Value, String>,
+    pub outcome: Result<Cow<'a, Value>, String>,
 }
 
-impl Called {
+impl Called<'static> {
     /// A call that begins.
     pub(crate) fn begin(
         tool: &str,
@@ -66,25 +67,24 @@ impl Called {
             intent,
             client,
             duration: Duration::ZERO,
-            outcome: Ok(Value::Null),
+            outcome: Ok(Cow::Owned(Value::Null)),
         }
     }
 
     pub(crate) fn end(
-        mut self,
+        self,
         duration: Duration,
         outcome: &Result<CallToolResult, ErrorData>,
-    ) -> Self {
-        self.duration = duration;
-        self.outcome = match outcome {
+    ) -> Called<'_> {
+        let outcome = match outcome {
             Ok(result) if result.is_error == Some(true) => Err(text(&result.content)),
             Ok(result) => Ok(match &result.structured_content {
-                Some(answer) => answer.clone(),
-                None => text(&result.content).into(),
+                Some(answer) => Cow::Borrowed(answer),
+                None => Cow::Owned(text(&result.content).into()),
             }),
             Err(error) => Err(error.message.to_string()),
         };
-        self
+        Called { duration, outcome, ..self }
     }
 }
 

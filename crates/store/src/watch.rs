@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sqlx::SqlitePool;
 use sqlx::postgres::PgListener;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::engine::{CHANNEL, Engine};
@@ -55,14 +56,23 @@ impl Store {
     }
 }
 
-/// A server tells by itself. After it was lost there may have been changes that nobody told of.
-async fn listen(mut listener: PgListener, callback: Callback) {
+/// A server tells by itself, once for every change: those that come while one is passed on are passed
+/// on together.
+async fn listen(listener: PgListener, callback: Callback) {
+    let (tell, mut told) = watch::channel(());
+    let pass_on = async {
+        while told.changed().await.is_ok() {
+            call(&callback).await;
+        }
+    };
+    tokio::join!(hear(listener, tell), pass_on);
+}
+
+/// After the server was lost there may have been changes that nobody told of: that is told as one.
+async fn hear(mut listener: PgListener, tell: watch::Sender<()>) {
     loop {
         match listener.try_recv().await {
-            Ok(_) => {
-                while listener.next_buffered().is_some() {}
-                call(&callback).await;
-            }
+            Ok(_) => _ = tell.send_replace(()),
             Err(sqlx::Error::PoolClosed) => return,
             Err(error) => {
                 tracing::warn!(%error, "changes of other processes are not seen for now");

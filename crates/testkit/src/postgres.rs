@@ -15,6 +15,8 @@ use crate::binaries;
 /// Recognisable, so that a test can look for it where it must not be.
 const PASSWORD: &str = "s3cret-of-the-tests";
 const USER: &str = "kenning";
+/// What the keeper writes into the log when the server is gone.
+const ENDED: &str = "the server has ended";
 /// `nobody`: the server refuses to run as root.
 const UNPRIVILEGED: u32 = 65_534;
 
@@ -47,7 +49,7 @@ while read -r word; do
     case $word in
         stop) end INT ;;
         crash) end QUIT ;;
-        start) : >"$folder/log"; serve "$@" ;;
+        start) serve "$@" ;;
     esac
 done
 if [ -e "$folder/pid" ]; then end INT; fi
@@ -105,11 +107,14 @@ impl Postgres {
         &self.folder
     }
 
+    /// When this returns, nothing is left of this life of the server, not even in the log, where the
+    /// next one would find it.
     fn end(&self, order: &str) {
         self.tell(order);
-        while self.folder.join("pid").exists() {
+        while self.folder.join("pid").exists() || !self.log().contains(ENDED) {
             std::thread::sleep(Duration::from_millis(10));
         }
+        fs::write(self.folder.join("log"), "").unwrap();
     }
 
     fn tell(&self, order: &str) {
@@ -156,7 +161,7 @@ impl Postgres {
     fn wait_until_ready(&self) {
         while self.psql("postgres", "SELECT 1").is_err() {
             let log = self.log();
-            assert!(!log.contains("the server has ended"), "PostgreSQL does not start: {log}");
+            assert!(!log.contains(ENDED), "PostgreSQL does not start: {log}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -160,7 +160,7 @@ impl Finished {
     }
 
     /// A call that somebody else watched from beginning to end.
-    pub(crate) fn observed(observed: Observed) -> Self {
+    pub(crate) fn observed(observed: Observed<'_>) -> Self {
         let Observed { tool, arguments, intent, outcome, started, duration, caller } = observed;
         let mut call = Call::with(&tool, Kept::of(&arguments), caller);
         call.timestamp = milliseconds(started);

@@ -17,6 +17,8 @@ const MAX_EVENTS: usize = 10_000;
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Events in one batch.
 const MAX_BATCH: usize = 200;
+/// Where many come, batches grow instead of coming more often than this.
+const REST: Duration = Duration::from_millis(100);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_mins(1);
 
@@ -144,10 +146,10 @@ impl Capture {
             queue.tally.dropped += 1;
         }
         queue.since.get_or_insert_with(Instant::now);
-        // The first starts the clock, the twentieth ends the wait.
+        // The first starts the clock, the others may end the wait.
         let count = queue.finished.len();
         drop(queue);
-        if count == 1 || count == FLUSH_AT {
+        if matches!(count, 1 | FLUSH_AT | MAX_BATCH) {
             self.wake.notify_all();
         }
     }
@@ -255,18 +257,21 @@ impl Shipper {
         }
     }
 
-    /// Waits for twenty events, or five seconds after the first, or a retry, or the end.
+    /// Waits for twenty events, or five seconds after the first, or a retry, or the end; and rests
+    /// before that, unless there is enough for a whole batch.
     fn wait(&self) -> Work {
         let begun = Instant::now();
         let mut queue = self.capture.queue();
         loop {
-            let retry = (!self.unsent.is_empty()).then(|| begun + self.retry);
-            let due = queue.since.map(|since| since + FLUSH_AFTER);
-            // While the sink is down there is no hurry.
-            let due = retry.or(due);
-            let full = retry.is_none() && queue.finished.len() >= FLUSH_AT;
             let now = Instant::now();
-            if queue.closing || full || due.is_some_and(|due| due <= now) {
+            let due = match queue.finished.len() {
+                // While the sink is down there is no hurry.
+                _ if !self.unsent.is_empty() => Some(begun + self.retry),
+                MAX_BATCH.. => Some(now),
+                FLUSH_AT.. => Some(begun + REST),
+                _ => queue.since.map(|since| since + FLUSH_AFTER),
+            };
+            if queue.closing || due.is_some_and(|due| due <= now) {
                 return take(&mut queue);
             }
             let woken = match due {

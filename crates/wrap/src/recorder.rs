@@ -1,5 +1,6 @@
 //! What a server saw of its calls, on its way to a sink.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -19,13 +20,13 @@ const MAX_TOOLS: usize = 10_000;
 
 /// A call of a tool, as whoever served it saw it.
 #[derive(Debug, Clone)]
-pub struct Observed {
+pub struct Observed<'a> {
     pub tool: String,
     /// As the tool got them: without the contract's parameter.
     pub arguments: Value,
     pub intent: Option<Intent>,
     /// The `result` of the call, or why there is none.
-    pub outcome: Result<Value, String>,
+    pub outcome: Result<Cow<'a, Value>, String>,
     pub started: SystemTime,
     pub duration: Duration,
     pub caller: Caller,
@@ -80,7 +81,7 @@ impl Recorder {
 
     /// Takes down a call. It waits for nobody and does not fail: when too much is waiting for the
     /// sink, the oldest is forgotten.
-    pub fn record(&self, observed: Observed) {
+    pub fn record(&self, observed: Observed<'_>) {
         self.capture().push(Finished::observed(observed));
     }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+use std::borrow::Cow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,7 +12,7 @@ use kenning_gaps::{Batch, Identity, Redactor};
 use kenning_wrap::{Caller, Intent, Observed, Recorder, Sink, SinkError};
 use serde_json::{Value, json};
 
-fn observed(outcome: Result<Value, String>) -> Observed {
+fn observed(outcome: Result<Value, String>) -> Observed<'static> {
     Observed {
         tool: "export".to_owned(),
         arguments: json!({"to": "a@b.co", "password": "hush"}),
@@ -19,7 +20,7 @@ fn observed(outcome: Result<Value, String>) -> Observed {
             text: "wanted a PDF for a@b.co".to_owned(),
             source: IntentSource::Native,
         }),
-        outcome,
+        outcome: outcome.map(Cow::Owned),
         started: UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
         duration: Duration::from_micros(7_900),
         caller: Caller { user_id: Some("u1".to_owned()), ..Caller::default() },

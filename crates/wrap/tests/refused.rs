@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+use std::borrow::Cow;
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -51,12 +52,12 @@ impl Subscriber for Said {
     fn exit(&self, _: &Id) {}
 }
 
-fn observed() -> Observed {
+fn observed() -> Observed<'static> {
     Observed {
         tool: "t".to_owned(),
         arguments: json!({}),
         intent: None,
-        outcome: Ok(json!({})),
+        outcome: Ok(Cow::Owned(json!({}))),
         started: SystemTime::now(),
         duration: Duration::ZERO,
         caller: Caller::default(),

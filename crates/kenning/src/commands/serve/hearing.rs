@@ -180,7 +180,7 @@ fn fresh_skill(skill: Skill) -> Fresh {
 struct OwnEar(Recorder);
 
 impl Ear for OwnEar {
-    fn heard(&self, call: Called) {
+    fn heard(&self, call: Called<'_>) {
         let intent = call.intent.map(|text| Intent { text, source: IntentSource::Mcpeye });
         self.0.record(Observed {
             tool: call.tool,
