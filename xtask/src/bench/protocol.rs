@@ -222,13 +222,13 @@ impl Drop for Session {
     }
 }
 
-struct Serving {
-    child: Child,
-    url: String,
+pub(super) struct Serving {
+    pub(super) child: Child,
+    pub(super) url: String,
 }
 
 impl Serving {
-    fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
+    pub(super) fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
         let quiet = command.stdin(Stdio::null());
         let Some(port) = port else {
             let mut child = quiet.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
@@ -297,7 +297,7 @@ fn request(id: u64, method: &str, params: &Value) -> String {
 }
 
 /// One that nobody has now.
-fn free_port() -> Result<u16> {
+pub(super) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
