@@ -3,6 +3,7 @@
 mod corpus;
 mod ours;
 mod peer;
+mod plot;
 mod protocol;
 mod queueing;
 mod scaling;
