@@ -235,6 +235,8 @@ impl Serving {
             let stderr = child.stderr.take().context("the server's messages are piped")?;
             let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
             let url = lines.find(|line| line.contains("http://") && line.ends_with("/mcp"));
+            // Whoever says more must not find that nobody listens.
+            std::thread::spawn(move || lines.for_each(drop));
             let url = url.context("the server did not say where it is")?;
             let url = url.split_whitespace().last().unwrap_or_default().to_owned();
             return Ok(Self { child, url });

@@ -59,7 +59,7 @@ impl Kind {
                 r#"{"agent_id":%d,"capabilities":[{"skill_name":"skill-%d","version":"1.0.%d"}]}"#
             }
             Self::Discover => {
-                r#"{"task_description":"write a runbook for the canary release of service %d"}"#
+                r#"{"task_description":"review the security of a pull request in module %d"}"#
             }
         }
     }
@@ -77,10 +77,13 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) calls: f64,
+    /// Answered with a status that is no success, or not at all.
+    pub(super) failed: f64,
     pub(super) seconds: f64,
     pub(super) mean_s: f64,
     pub(super) p50_s: f64,
     pub(super) p99_s: f64,
+    pub(super) slowest_s: f64,
 }
 
 /// That the call works at all: `wrk` does not read answers.
@@ -96,9 +99,10 @@ pub(super) fn run(
     folder: &Path,
 ) -> Result<Load> {
     let script = folder.join("call.lua");
-    let token = rig.token.as_ref().map(|token| {
-        format!("wrk.headers[\"Authorization\"] = \"Bearer {token}\"\n")
-    });
+    let token = rig
+        .token
+        .as_ref()
+        .map(|token| format!("wrk.headers[\"Authorization\"] = \"Bearer {token}\"\n"));
     fs::write(
         &script,
         format!(
@@ -113,9 +117,9 @@ pub(super) fn run(
              function done(summary, latency)\n\
              local e = summary.errors\n\
              io.write(string.format('{{\"calls\": %d, \"us\": %d, \"failed\": %d, \"mean\": %f, \
-             \"p50\": %f, \"p99\": %f}}\\n', summary.requests, summary.duration, \
+             \"p50\": %f, \"p99\": %f, \"max\": %f}}\\n', summary.requests, summary.duration, \
              e.connect + e.read + e.write + e.status + e.timeout, latency.mean, \
-             latency:percentile(50), latency:percentile(99)))\nend\n",
+             latency:percentile(50), latency:percentile(99), latency.max))\nend\n",
             token.unwrap_or_default(),
             kind.body(),
         ),
@@ -125,16 +129,17 @@ pub(super) fn run(
     wrk.args(["--duration", &seconds.to_string(), "--script"]);
     let said = read(wrk.arg(&script).arg(rig.url()))?;
     let said: Value = serde_json::from_str(last_line(&said))?;
-    ensure!(said["failed"] == 0, "{} over {connections} connections: {said}", kind.tool());
     let number = |name: &str| said[name].as_f64().context("wrk says how it went");
     let calls = number("calls")?;
     ensure!(calls > 0.0, "{} was not answered", kind.tool());
     let seconds_of = |name: &str| number(name).map(|us| us / 1e6);
     Ok(Load {
         calls,
+        failed: number("failed")?,
         seconds: seconds_of("us")?,
         mean_s: seconds_of("mean")?,
         p50_s: seconds_of("p50")?,
         p99_s: seconds_of("p99")?,
+        slowest_s: seconds_of("max")?,
     })
 }

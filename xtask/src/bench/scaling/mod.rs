@@ -2,15 +2,20 @@
 //! said so.
 
 mod cpu;
+mod extrapolate;
 mod load;
+mod model;
+mod report;
 mod rig;
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use self::cpu::Used;
 use self::load::{KINDS, Kind, Load};
+use self::report::Report;
 use self::rig::{Form, Rig};
 use super::Folder;
 use crate::outside;
@@ -19,12 +24,25 @@ use crate::run::cargo;
 const FORMS: [Form; 4] = [Form::File, Form::Shared(1), Form::Shared(2), Form::Shared(4)];
 const CONNECTIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const SECONDS: u64 = 3;
+/// Over which a replica is killed.
+const MOURNERS: usize = 16;
 
 /// What was measured of one kind of call over so many connections.
 struct Point {
     connections: usize,
     load: Load,
     used: Used,
+}
+
+impl Point {
+    fn calls_per_s(&self) -> f64 {
+        self.load.calls / self.load.seconds
+    }
+
+    /// Cores that everybody else kept busy meanwhile.
+    fn rest(&self) -> f64 {
+        ((self.used.machine - self.used.ours()) / self.load.seconds).max(0.0)
+    }
 }
 
 /// All points of one kind of call to servers of one form.
@@ -34,39 +52,94 @@ struct Series {
     points: Vec<Point>,
 }
 
-pub(super) fn measure() -> Result<String> {
-    let folder = Folder::new()?;
-    // cargo(&["build", "--release", "--workspace", "--bins"])?;
-    outside::wrk()?;
-    let mut measured = Vec::new();
-    for form in FORMS {
-        measure_form(form, folder.path(), &mut measured)?;
+impl Series {
+    fn at(&self, connections: usize) -> &Point {
+        let found = self.points.iter().find(|point| point.connections == connections);
+        found.expect("it is among those that are measured")
     }
-    for series in &measured {
-        for p in &series.points {
-            let n = p.load.calls;
-            let us = |s: f64| s / n * 1e6;
-            eprintln!("DATA,{},{},{},{:.1},{:.3},{:.3},{:.3},{:.0},{:.0},{:.0},{:.0},{:.2}", series.form.name().replace(',', ""), series.kind.name(), p.connections, n / p.load.seconds, p.load.mean_s*1e3, p.load.p50_s*1e3, p.load.p99_s*1e3, us(p.used.replicas), us(p.used.database), us(p.used.balancer), us(p.used.client), (p.used.machine - p.used.ours()) / p.load.seconds);
-        }
+
+    fn best(&self) -> &Point {
+        let points = self.points.iter();
+        points.max_by(|a, b| a.calls_per_s().total_cmp(&b.calls_per_s())).expect("there are points")
     }
-    Ok(String::new())
+
+    /// Cores that everybody else kept busy, on average.
+    fn rest(&self) -> f64 {
+        self.points.iter().map(Point::rest).sum::<f64>() / self.points.len() as f64
+    }
 }
 
-fn measure_form(form: Form, folder: &Path, measured: &mut Vec<Series>) -> Result<()> {
-    let rig = Rig::start(form, folder)?;
-    for kind in KINDS {
-        load::check(&rig, kind)?;
-        load::run(&rig, kind, 4, 1, folder)?;
-        let mut points = Vec::new();
-        for connections in CONNECTIONS {
-            let before = rig.used()?;
-            let load = load::run(&rig, kind, connections, SECONDS, folder)?;
-            points.push(Point { connections, load, used: rig.used()? - before });
+/// What servers of one form said of themselves at the end.
+struct Facts {
+    form: Form,
+    /// Of all processes.
+    memory_mb: f64,
+    heard: f64,
+    dropped: f64,
+}
+
+/// What clients saw when one of two replicas was killed.
+struct Death {
+    calls: f64,
+    failed: f64,
+    slowest_s: f64,
+}
+
+pub(super) fn measure() -> Result<String> {
+    let folder = Folder::new()?;
+    // LOCAL cargo(&["build", "--release", "--workspace", "--bins"])?;
+    outside::wrk()?;
+    let (mut series, mut facts, mut death) = (Vec::new(), Vec::new(), None);
+    for form in FORMS {
+        let mut rig = Rig::start(form, folder.path())?;
+        for kind in KINDS {
+            series.push(measure_kind(&rig, form, kind, folder.path())?);
         }
-        measured.push(Series { form, kind, points });
+        facts.push(facts_of(&rig, form)?);
+        if form == Form::Shared(2) {
+            death = Some(kill_one(&mut rig, folder.path())?);
+        }
     }
+    let cores = std::thread::available_parallelism()?.get();
+    let death = death.context("no form has two replicas")?;
+    Report { series: &series, facts: &facts, death: &death, cores }.text()
+}
+
+fn measure_kind(rig: &Rig, form: Form, kind: Kind, folder: &Path) -> Result<Series> {
+    load::check(rig, kind)?;
+    load::run(rig, kind, 4, 1, folder)?;
+    let mut points = Vec::new();
+    for connections in CONNECTIONS {
+        let before = rig.used()?;
+        let load = load::run(rig, kind, connections, SECONDS, folder)?;
+        let used = rig.used()? - before;
+        let failed = load.failed;
+        ensure!(failed == 0.0, "{failed} {} failed over {connections} connections", kind.tool());
+        points.push(Point { connections, load, used });
+    }
+    Ok(Series { form, kind, points })
+}
+
+fn facts_of(rig: &Rig, form: Form) -> Result<Facts> {
     let failed = rig.metric("kenning_tool_errors_total")?;
-    ensure!(failed == 0.0, "{failed} calls failed");
-    eprintln!("MEM {} {} heard {} dropped {}", form.name(), rig.memory_mb(), rig.metric("kenning_heard_calls_total")?, rig.metric("kenning_heard_calls_dropped_total")?);
-    Ok(())
+    ensure!(failed == 0.0, "{failed} calls were answered with an error");
+    Ok(Facts {
+        form,
+        memory_mb: rig.memory_mb(),
+        heard: rig.metric("kenning_heard_calls_total")?,
+        dropped: rig.metric("kenning_heard_calls_dropped_total")?,
+    })
+}
+
+/// Kills a replica in the middle of a load.
+fn kill_one(rig: &mut Rig, folder: &Path) -> Result<Death> {
+    let mut victim = rig.take_replica().context("there is a replica to kill")?;
+    let load = std::thread::scope(|threads| {
+        threads.spawn(move || {
+            std::thread::sleep(Duration::from_secs(SECONDS / 2));
+            victim.child.kill()
+        });
+        load::run(rig, Kind::Lookup, MOURNERS, SECONDS, folder)
+    })?;
+    Ok(Death { calls: load.calls, failed: load.failed, slowest_s: load.slowest_s })
 }

@@ -86,6 +86,11 @@ impl Rig {
         Ok(rig)
     }
 
+    /// One of the replicas, which goes on as long as the caller has it.
+    pub(super) fn take_replica(&mut self) -> Option<Serving> {
+        self.replicas.pop()
+    }
+
     /// Where clients call.
     pub(super) fn url(&self) -> String {
         match &self.balancer {
@@ -125,7 +130,8 @@ impl Rig {
                 let rest = line.strip_prefix(name);
                 rest.is_some_and(|rest| rest.starts_with([' ', '{']))
             });
-            let values = lines.filter_map(|line| line.split_whitespace().last()?.parse::<f64>().ok());
+            let values =
+                lines.filter_map(|line| line.split_whitespace().last()?.parse::<f64>().ok());
             sum += values.sum::<f64>();
         }
         Ok(sum)
@@ -192,11 +198,8 @@ impl Balancer {
     fn start(replicas: &[Serving], folder: &Path) -> Result<Self> {
         let program = outside::haproxy()?;
         let deployed = fs::read_to_string(root().join("deploy/haproxy.cfg"))?;
-        let mut settings: String = deployed
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("server "))
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let others = deployed.lines().filter(|line| !line.trim_start().starts_with("server "));
+        let mut settings = others.collect::<Vec<_>>().join("\n") + "\n";
         for (number, replica) in replicas.iter().enumerate() {
             let address = address(&replica.url);
             settings += &format!("    server r{number} {address} cookie r{number}\n");

@@ -1,0 +1,107 @@
+//! The model: what a call asks of each part, and what follows for many at once.
+
+use super::cpu::Used;
+use super::load::Kind;
+use super::rig::Form;
+use super::{Point, Series};
+use crate::bench::queueing::{Station, closed};
+
+/// What one call asks for, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Demand {
+    pub(super) replica: f64,
+    pub(super) database: f64,
+    pub(super) balancer: f64,
+    pub(super) client: f64,
+    /// What only one call can do at a time.
+    pub(super) commit: f64,
+    /// No processor works, and nobody waits for another.
+    pub(super) wait: f64,
+    /// How much longer the processors take because others use them too.
+    pub(super) crowd: f64,
+}
+
+/// The point that demands of processors are taken from.
+pub(super) const BUSY_AT: usize = 8;
+
+impl Demand {
+    /// From two points: alone, where what no processor did is waiting; and with as many as keep the
+    /// processors busy. `read` is what a call of the same form waits that commits nothing.
+    pub(super) fn of(series: &Series, read: &Series, cores: usize) -> Self {
+        let busy = per_call(series.at(BUSY_AT));
+        let wait = idle(series.at(1), cores);
+        let commit = match series.kind {
+            Kind::Write => (wait - idle(read.at(1), cores)).max(0.0),
+            _ => 0.0,
+        };
+        Self {
+            replica: busy.replicas,
+            database: busy.database,
+            balancer: busy.balancer,
+            client: busy.client,
+            commit,
+            wait: wait - commit,
+            crowd: crowd(series.rest(), cores),
+        }
+    }
+
+    pub(super) fn processors(&self) -> f64 {
+        self.replica + self.database + self.balancer + self.client
+    }
+
+    /// With all of it on one machine of so many cores.
+    fn here(&self, cores: usize) -> [Station; 3] {
+        [
+            Station::queue(cores, self.processors() * self.crowd),
+            Station::queue(1, self.commit),
+            Station::delay(self.wait),
+        ]
+    }
+}
+
+fn per_call(point: &Point) -> Used {
+    let Used { replicas, database, balancer, client, machine } = point.used;
+    let each = |used: f64| used / point.load.calls;
+    Used {
+        replicas: each(replicas),
+        database: each(database),
+        balancer: each(balancer),
+        client: each(client),
+        machine: each(machine),
+    }
+}
+
+/// Seconds of a lonely call in which none of our processes worked.
+fn idle(alone: &Point, cores: usize) -> f64 {
+    let worked = per_call(alone).ours() * crowd(alone.rest(), cores);
+    (1.0 / alone.calls_per_s() - worked).max(0.0)
+}
+
+fn crowd(rest: f64, cores: usize) -> f64 {
+    cores as f64 / (cores as f64 - rest).max(0.1)
+}
+
+/// What a client is told to expect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Predicted {
+    pub(super) calls_per_s: f64,
+    /// As the client sees it, whose own work is not part of it.
+    pub(super) latency_s: f64,
+}
+
+pub(super) fn predict(
+    demand: &Demand,
+    kind: Kind,
+    form: Form,
+    cores: usize,
+    connections: usize,
+) -> Predicted {
+    // The others wait before the gate and ask nothing of anybody.
+    let inside = connections.min(kind.at_once() * form.replicas());
+    let solved = closed(&demand.here(cores), inside);
+    let own = solved.residence[0] * demand.client / demand.processors();
+    Predicted {
+        calls_per_s: solved.throughput,
+        latency_s: connections as f64 / solved.throughput - own,
+    }
+}
