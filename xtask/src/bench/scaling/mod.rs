@@ -50,6 +50,9 @@ struct Series {
     form: Form,
     kind: Kind,
     points: Vec<Point>,
+    /// Seconds that the database waited for the disk each time, while one client called; `None` if it
+    /// never did, or there is none.
+    flush_s: Option<f64>,
 }
 
 impl Series {
@@ -109,7 +112,12 @@ fn measure_kind(rig: &Rig, form: Form, kind: Kind, folder: &Path) -> Result<Seri
     load::check(rig, kind)?;
     load::run(rig, kind, 4, 1, folder)?;
     let mut points = Vec::new();
+    let mut flushed = Vec::new();
     for connections in CONNECTIONS {
+        // As the first point begins, and when it has ended.
+        if flushed.len() < 2 {
+            flushed.push(rig.flushed());
+        }
         let before = rig.used()?;
         let load = load::run(rig, kind, connections, SECONDS, folder)?;
         let used = rig.used()? - before;
@@ -117,7 +125,13 @@ fn measure_kind(rig: &Rig, form: Form, kind: Kind, folder: &Path) -> Result<Seri
         ensure!(failed == 0.0, "{failed} {} failed over {connections} connections", kind.tool());
         points.push(Point { connections, load, used });
     }
-    Ok(Series { form, kind, points })
+    let flush_s = match flushed[..] {
+        [Some((times, seconds)), Some((later, until))] if later > times => {
+            Some((until - seconds) / (later - times))
+        }
+        _ => None,
+    };
+    Ok(Series { form, kind, points, flush_s })
 }
 
 fn facts_of(rig: &Rig, form: Form) -> Result<Facts> {

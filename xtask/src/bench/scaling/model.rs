@@ -26,12 +26,14 @@ pub(super) const BUSY_AT: usize = 8;
 
 impl Demand {
     /// From two points: alone, where what no processor did is waiting; and with as many as keep the
-    /// processors busy. `read` is what a call of the same form waits that commits nothing.
+    /// processors busy. A commit takes as long as the database says that the disk does; where none says
+    /// so, as much longer as a write waits than `read` does.
     pub(super) fn of(series: &Series, read: &Series, cores: usize) -> Self {
         let busy = per_call(series.at(BUSY_AT));
-        let wait = idle(series.at(1), cores);
-        let commit = match series.kind {
-            Kind::Write => (wait - idle(read.at(1), cores)).max(0.0),
+        let idle_here = idle(series.at(1), cores);
+        let commit = match (series.kind, series.flush_s) {
+            (Kind::Write, Some(flush)) => flush,
+            (Kind::Write, None) => (idle_here - idle(read.at(1), cores)).max(0.0),
             _ => 0.0,
         };
         Self {
@@ -40,7 +42,7 @@ impl Demand {
             balancer: busy.balancer,
             client: busy.client,
             commit,
-            wait: wait - commit,
+            wait: (idle_here - commit).max(0.0),
             crowd: crowd(series.rest(), cores),
         }
     }

@@ -90,8 +90,9 @@ impl Report<'_> {
         let mut table = format!(
             "Microseconds for one call: of processors (of all processes of the part, what they do behind \
              the scenes included) at {BUSY_AT} connections; and of waiting, which is what is left of a \
-             call over one connection when all processors' time is taken off. `commit` is what \
-             a write waits longer than a read. `rest` is how many of the {} cores everything else on the \
+             call over one connection when all processors' time is taken off. `commit` is how long \
+             PostgreSQL says that the disk takes for one; on SQLite, how much longer a write waits than a read. \
+             `rest` is how many of the {} cores everything else on the \
              machine took meanwhile: the nearer to 0, the better the figures.\n\n\
              | call | | replicas | PostgreSQL | balancer | `wrk` | commit | other waiting | rest |\n\
              |---|---|---|---|---|---|---|---|---|\n",

@@ -52,6 +52,7 @@ pub(super) struct Rig {
     balancer: Option<Balancer>,
     replicas: Vec<Serving>,
     database: Option<Postgres>,
+    store: Option<String>,
     pub(super) token: Option<String>,
 }
 
@@ -59,7 +60,8 @@ impl Rig {
     pub(super) fn start(form: Form, folder: &Path) -> Result<Self> {
         let database = match form {
             Form::File => None,
-            Form::Shared(_) => Some(Postgres::start(&[])),
+            // Its own settings, but for a clock that tells how long the disk takes.
+            Form::Shared(_) => Some(Postgres::start(&["track_wal_io_timing=on"])),
         };
         let store = database.as_ref().map(Postgres::database);
         let home = folder.join(form.name());
@@ -77,7 +79,7 @@ impl Rig {
             serve.args(["serve", "--http", "127.0.0.1:0"]);
             replicas.push(Serving::start(&mut serve, None)?);
         }
-        let mut rig = Self { balancer: None, replicas, database, token };
+        let mut rig = Self { balancer: None, replicas, database, store, token };
         rig.wait_for_vectors()?;
         if rig.database.is_some() {
             rig.balancer = Some(Balancer::start(&rig.replicas, folder)?);
@@ -113,6 +115,15 @@ impl Rig {
         }
         used.machine = cpu::of_machine()?;
         Ok(used)
+    }
+
+    /// How often the database has waited for its log to be on the disk, and for how many seconds.
+    pub(super) fn flushed(&self) -> Option<(f64, f64)> {
+        let (database, store) = (self.database.as_ref()?, self.store.as_ref()?);
+        let query = "SELECT sum(fsyncs), sum(fsync_time) FROM pg_stat_io WHERE object = 'wal'";
+        let told = database.query(store, query);
+        let (times, milliseconds) = told.split_once('|')?;
+        Some((times.parse().ok()?, milliseconds.parse::<f64>().ok()? / 1e3))
     }
 
     /// Of all replicas together, in MB.
