@@ -19,15 +19,15 @@ const REPLICAS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const DEFAULT_CONNECTIONS: usize = 100;
 const CONNECTIONS: usize = 16;
 
-/// How often each kind is called, of a hundred.
+/// How often each of [`KINDS`] is called, of a hundred.
 struct Mix {
     name: &'static str,
     parts: [f64; 4],
 }
 
 const MIXES: [Mix; 2] = [
-    Mix { name: "reads mostly", parts: [25.0, 24.0, 1.0, 50.0] },
-    Mix { name: "writes much", parts: [10.0, 30.0, 40.0, 20.0] },
+    Mix { name: "reads mostly", parts: [25.0, 24.0, 50.0, 1.0] },
+    Mix { name: "writes much", parts: [10.0, 30.0, 20.0, 40.0] },
 ];
 
 pub(super) fn text(report: &Report<'_>) -> String {

@@ -20,7 +20,8 @@ pub(super) enum Kind {
     Discover,
 }
 
-pub(super) const KINDS: [Kind; 4] = [Kind::Lookup, Kind::Read, Kind::Write, Kind::Discover];
+/// Writes last: replicas go on looking at what was written when it is long over.
+pub(super) const KINDS: [Kind; 4] = [Kind::Lookup, Kind::Read, Kind::Discover, Kind::Write];
 
 impl Kind {
     pub(super) fn name(self) -> &'static str {

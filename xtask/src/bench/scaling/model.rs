@@ -25,15 +25,15 @@ pub(super) struct Demand {
 pub(super) const BUSY_AT: usize = 8;
 
 impl Demand {
-    /// From two points: alone, where what no processor did is waiting; and with as many as keep the
-    /// processors busy. A commit takes as long as the database says that the disk does; where none says
-    /// so, as much longer as a write waits than `read` does.
+    /// From two points: what a call costs processors with as many as keep them busy; and alone, where
+    /// whatever that does not explain is waiting. A commit takes as long as the database says that the
+    /// disk does; where none says so, as much longer as a write waits than `read` does.
     pub(super) fn of(series: &Series, read: &Series, cores: usize) -> Self {
         let busy = per_call(series.at(BUSY_AT));
-        let idle_here = idle(series.at(1), cores);
+        let idle = series.idle(cores);
         let commit = match (series.kind, series.flush_s) {
-            (Kind::Write, Some(flush)) => flush,
-            (Kind::Write, None) => (idle_here - idle(read.at(1), cores)).max(0.0),
+            (Kind::Write, Some(flush)) => flush.min(idle),
+            (Kind::Write, None) => (idle - read.idle(cores)).max(0.0),
             _ => 0.0,
         };
         Self {
@@ -42,7 +42,7 @@ impl Demand {
             balancer: busy.balancer,
             client: busy.client,
             commit,
-            wait: (idle_here - commit).max(0.0),
+            wait: idle - commit,
             crowd: crowd(series.rest(), cores),
         }
     }
@@ -73,10 +73,12 @@ fn per_call(point: &Point) -> Used {
     }
 }
 
-/// Seconds of a lonely call in which none of our processes worked.
-fn idle(alone: &Point, cores: usize) -> f64 {
-    let worked = per_call(alone).ours() * crowd(alone.rest(), cores);
-    (1.0 / alone.calls_per_s() - worked).max(0.0)
+impl Series {
+    /// Seconds of a lonely call that the processors do not explain.
+    fn idle(&self, cores: usize) -> f64 {
+        let worked = per_call(self.at(BUSY_AT)).ours() * crowd(self.rest(), cores);
+        (1.0 / self.at(1).calls_per_s() - worked).max(0.0)
+    }
 }
 
 fn crowd(rest: f64, cores: usize) -> f64 {
