@@ -1,6 +1,7 @@
 //! Measures, and writes down what was measured, and on what.
 
 mod corpus;
+mod cpu;
 mod ours;
 mod peer;
 mod plot;
@@ -278,5 +279,18 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_has_a_place_on_its_page() {
+        for (name, _) in SECTIONS {
+            let page = fs::read_to_string(root().join(page_of(name))).unwrap();
+            assert!(replaced(&page, name, "measured").unwrap().contains("measured"), "{name}");
+        }
     }
 }

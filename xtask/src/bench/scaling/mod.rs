@@ -1,7 +1,6 @@
 //! What one process holds, what several on one database hold, and whether a model of queues would have
 //! said so.
 
-mod cpu;
 mod extrapolate;
 mod load;
 mod model;
@@ -13,11 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use self::cpu::Used;
 use self::load::{KINDS, Kind, Load};
 use self::report::Report;
 use self::rig::{Form, Rig};
 use super::Folder;
+use super::cpu::Used;
 use crate::outside;
 use crate::run::cargo;
 
@@ -90,7 +89,7 @@ struct Death {
 
 pub(super) fn measure() -> Result<String> {
     let folder = Folder::new()?;
-    // LOCAL cargo(&["build", "--release", "--workspace", "--bins"])?;
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
     outside::wrk()?;
     let (mut series, mut facts, mut death) = (Vec::new(), Vec::new(), None);
     for form in FORMS {

@@ -1,9 +1,9 @@
 //! The model: what a call asks of each part, and what follows for many at once.
 
-use super::cpu::Used;
 use super::load::Kind;
 use super::rig::Form;
 use super::{Point, Series};
+use crate::bench::cpu::Used;
 use crate::bench::queueing::{Station, closed};
 
 /// What one call asks for, in seconds.

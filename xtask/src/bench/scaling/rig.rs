@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use kenning_testkit::Postgres;
 use serde_json::{Value, json};
 
-use super::cpu::{self, Used};
+use crate::bench::cpu::{self, Used};
 use crate::bench::protocol::{Serving, free_port};
 use crate::outside;
 use crate::run::{read, resident_kb, root};
