@@ -34,9 +34,9 @@ pub(super) fn text(report: &Report<'_>) -> String {
     let mut text = format!(
         "Nothing below was measured. It takes the costs of a call from above, and puts each replica on \
          {REPLICA} cores of its own, PostgreSQL on {DATABASE} and the balancer on {BALANCER}, all as fast as \
-         those of this machine, with callers elsewhere and no network in between. What a call costs with \
-         so many replicas is a straight line through what it costs with 1, 2 and 4, because a write is \
-         told to every replica. A part is kept {:.0} % busy at most; `held by` is the part that is. \
+         those of this machine, with callers elsewhere and no network in between. A call costs what \
+         it costs with 1, 2 and 4 replicas on average, but for the processors' part of a write: every replica \
+         is told of it, and that part lies on the line through the three. A part is kept {:.0} % busy at most; `held by` is the part that is. \
          The latency is the mean of an open network of queues at that rate. An agent that works is taken to \
          call {CALLS_A_MINUTE:.0} times a minute. The commit is one queue for all: it is as quick as this \
          disk.\n",
@@ -154,27 +154,32 @@ fn latency(parts: &[Part], rate: f64) -> f64 {
     parts.iter().filter_map(|part| open(&[part.station], rate / part.among)).sum()
 }
 
-/// What a call costs with so many replicas: on the line through those that were measured, and never
-/// less than the least of them.
+/// What a call costs with so many replicas: what it costs with those that were measured, on average,
+/// and for the processors of a write, which every replica is told of, on the line through them.
 fn with_replicas(report: &Report<'_>, kind: Kind, replicas: usize) -> Demand {
     let measured = [1, 2, 4].map(|count| (count as f64, report.demand(Form::Shared(count), kind)));
-    let at = |of: fn(&Demand) -> f64| {
-        let points: Vec<(f64, f64)> = measured.iter().map(|(x, demand)| (*x, of(demand))).collect();
-        let least = points.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
-        // Only a write is told to everybody.
-        let slope = if kind == Kind::Write { slope(&points).max(0.0) } else { 0.0 };
-        let (x, y) = mean(&points);
-        (y + slope * (replicas as f64 - x)).max(least)
+    let points = |of: fn(&Demand) -> f64| measured.map(|(count, demand)| (count, of(&demand)));
+    let average = |of| mean(&points(of)).1;
+    let worked = |of| match kind {
+        Kind::Write => on_line(&points(of), replicas as f64),
+        _ => average(of),
     };
     Demand {
-        replica: at(|demand| demand.replica),
-        database: at(|demand| demand.database),
-        balancer: at(|demand| demand.balancer),
+        replica: worked(|demand| demand.replica),
+        database: worked(|demand| demand.database),
+        balancer: average(|demand| demand.balancer),
         client: 0.0,
-        commit: at(|demand| demand.commit),
-        wait: at(|demand| demand.wait),
+        commit: average(|demand| demand.commit),
+        wait: average(|demand| demand.wait),
         crowd: 1.0,
     }
+}
+
+/// By least squares; never falling, and never below all that was measured.
+fn on_line(points: &[(f64, f64)], at: f64) -> f64 {
+    let (x, y) = mean(points);
+    let least = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    (y + slope(points).max(0.0) * (at - x)).max(least)
 }
 
 fn mean(points: &[(f64, f64)]) -> (f64, f64) {
@@ -183,7 +188,6 @@ fn mean(points: &[(f64, f64)]) -> (f64, f64) {
     (sum.0 / count, sum.1 / count)
 }
 
-/// By least squares.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let (x, y) = mean(points);
     let over: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
@@ -194,6 +198,14 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_goes_on_and_never_falls() {
+        let rising = [(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)];
+        assert!((on_line(&rising, 10.0) - 23.0).abs() < 1e-9);
+        assert!((on_line(&rising, 0.0) - 5.0).abs() < 1e-9, "not below what was measured");
+        assert!((on_line(&[(1.0, 3.0), (2.0, 2.0), (4.0, 1.0)], 64.0) - 2.0).abs() < 1e-9);
+    }
 
     #[test]
     fn a_line_has_its_slope() {
