@@ -37,7 +37,8 @@ cargo xtask soak [--minutes N | --seconds N] [--release]
                      real servers under load while files change and the database comes and goes;
                      30 minutes unless told otherwise; `test` runs a short one
 cargo xtask docs     write the generated documents anew
-cargo xtask bench    measure, and write docs/benchmarks.md; with names of its sections, only those
+cargo xtask bench    measure, and write docs/benchmarks.md and docs/scaling.md; with names of their
+                     sections, only those
 ";
 
 fn main() -> Result<()> {

@@ -1,9 +1,13 @@
 //! Measures, and writes down what was measured, and on what.
 
 mod corpus;
+mod cpu;
 mod ours;
 mod peer;
+mod plot;
 mod protocol;
+mod queueing;
+mod scaling;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +44,7 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 8] = [
+const SECTIONS: [(&str, Measure); 9] = [
     ("stack", stack),
     ("scale", scale),
     ("steps", steps),
@@ -49,17 +53,26 @@ const SECTIONS: [(&str, Measure); 8] = [
     ("protocol", protocol::measure),
     ("page", page),
     ("browser", in_browser),
+    ("scaling", scaling::measure),
 ];
 
-/// Measures these sections, or all, and writes them into the page.
+/// The page that a section stands on.
+fn page_of(section: &str) -> &'static str {
+    match section {
+        "scaling" => "docs/scaling.md",
+        _ => "docs/benchmarks.md",
+    }
+}
+
+/// Measures these sections, or all, and writes them into their pages.
 pub(crate) fn run(wanted: &[&str]) -> Result<()> {
     let known = SECTIONS.map(|(name, _)| name);
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(name)) {
         bail!("there is no section `{unknown}`; there is {}", known.join(", "));
     }
-    let path = root().join("docs/benchmarks.md");
     for (name, measure) in SECTIONS {
         if wanted.is_empty() || wanted.contains(&name) {
+            let path = root().join(page_of(name));
             let measured = format!("Machine: {}.\n\n{}", machine(), measure()?.trim());
             fs::write(&path, replaced(&fs::read_to_string(&path)?, name, &measured)?)?;
         }
@@ -266,5 +279,18 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_has_a_place_on_its_page() {
+        for (name, _) in SECTIONS {
+            let page = fs::read_to_string(root().join(page_of(name))).unwrap();
+            assert!(replaced(&page, name, "measured").unwrap().contains("measured"), "{name}");
+        }
     }
 }

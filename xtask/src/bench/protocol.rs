@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::Folder;
+use super::{Folder, cpu};
 use crate::outside;
 use crate::run::{cargo, read, resident_kb, root};
 
@@ -151,14 +151,14 @@ fn over_http(peers: &mut [Peer], costs: &mut [Costs], folder: &Path) -> Result<(
     }
     for _ in 0..3 {
         for ((server, peer), costs) in servers.iter().zip(peers.iter()).zip(costs.iter_mut()) {
-            let before = cpu_us(server.child.id())?;
+            let before = cpu::of(server.child.id())?;
             let load = load(&server.url, &peer.call, folder)
                 .with_context(|| format!("{} under load", peer.name))?;
-            let cpu = (cpu_us(server.child.id())? - before) / load.calls;
+            let cpu_us = (cpu::of(server.child.id())? - before) / load.calls * 1e6;
             // The best of three: what else the machine does can only make it worse.
             if load.calls_per_s > costs.calls_per_s {
                 (costs.calls_per_s, costs.p99_ms) = (load.calls_per_s, load.p99_ms);
-                costs.cpu_us = cpu;
+                costs.cpu_us = cpu_us;
             }
         }
     }
@@ -222,19 +222,21 @@ impl Drop for Session {
     }
 }
 
-struct Serving {
-    child: Child,
-    url: String,
+pub(super) struct Serving {
+    pub(super) child: Child,
+    pub(super) url: String,
 }
 
 impl Serving {
-    fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
+    pub(super) fn start(command: &mut Command, port: Option<u16>) -> Result<Self> {
         let quiet = command.stdin(Stdio::null());
         let Some(port) = port else {
             let mut child = quiet.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
             let stderr = child.stderr.take().context("the server's messages are piped")?;
             let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
             let url = lines.find(|line| line.contains("http://") && line.ends_with("/mcp"));
+            // Whoever says more must not find that nobody listens.
+            std::thread::spawn(move || lines.for_each(drop));
             let url = url.context("the server did not say where it is")?;
             let url = url.split_whitespace().last().unwrap_or_default().to_owned();
             return Ok(Self { child, url });
@@ -297,19 +299,8 @@ fn request(id: u64, method: &str, params: &Value) -> String {
 }
 
 /// One that nobody has now.
-fn free_port() -> Result<u16> {
+pub(super) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
-/// What a process has used of the processors so far.
-fn cpu_us(process: u32) -> Result<f64> {
-    /// What the kernel counts in, on every Linux.
-    const TICK_US: f64 = 10_000.0;
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-    let after_name = stat.rsplit_once(')').context("no name in /proc")?.1;
-    let fields: Vec<f64> =
-        after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse().ok()).collect();
-    Ok(fields.iter().sum::<f64>() * TICK_US)
 }
 
 fn table(peers: &[Peer], costs: &[Costs]) -> String {
