@@ -1,6 +1,7 @@
 //! Measures, and writes down what was measured, and on what.
 
 mod corpus;
+mod growth;
 mod ours;
 mod peer;
 mod plot;
@@ -41,9 +42,10 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 8] = [
+const SECTIONS: [(&str, Measure); 9] = [
     ("stack", stack),
     ("scale", scale),
+    ("growth", growth::measure),
     ("steps", steps),
     ("store", store),
     ("description", description),
