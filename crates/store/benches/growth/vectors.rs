@@ -41,7 +41,7 @@ pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
 }
 
 fn key(random: &mut Random) -> TextKey {
-    let bytes: Vec<u8> = (0..16).map(|_| random.below(256) as u8).collect();
+    let bytes: Vec<u8> = (0..2).flat_map(|_| random.below(usize::MAX).to_le_bytes()).collect();
     TextKey::from_bytes(&bytes).expect("16 bytes")
 }
 
