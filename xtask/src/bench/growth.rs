@@ -52,7 +52,7 @@ const NODES: Subject = Subject {
     title: "Nodes",
     about: "Markdown files of eight nodes each, some 120 words a node ([the \
             benchmark](../crates/knowledge/benches/growth.rs)), read from the disk; questions are \
-            the median of 100, edits of three. Every node has a random vector: the times are \
+            the median of 100, edits of at most three. Every node has a random vector: the times are \
             those of real ones, without the time to compute them. A question by meaning includes \
             its own embedding. The keyword index and the vectors are held in memory; the store \
             keeps the vectors ([the benchmark](../crates/store/benches/growth/vectors.rs)), so \

@@ -56,7 +56,7 @@ pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
 
     let mut next = size;
     let append_ms = median_ms(ROUNDS, || {
-        let batch = batch(next, SENT, |number| call(number, now - DAY));
+        let batch = batch(PROJECTS[1], next..next + SENT, |number| call(number, now - DAY));
         store.append(&batch).expect("an answer");
         next += SENT;
     });
@@ -73,22 +73,35 @@ pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
     })
 }
 
-/// The calls, and how long the store took to have them on the disk.
+/// The calls, of the projects in turn, and how long the store took to have them on the disk.
 fn fill(store: &Store, size: usize, now: u64) -> Duration {
     let (start, pace) = (now - DAYS * DAY, DAYS * DAY / size as u64);
-    let batches = (0..size).step_by(BATCH).map(|first| {
-        let most = BATCH.min(size - first);
-        let batch = batch(first, most, |number| call(number, start + pace * number as u64));
-        time(|| assert_eq!(store.append(&batch).expect("an answer").new, most))
-    });
-    batches.sum()
+    let together = BATCH * PROJECTS.len();
+    let mut took = Duration::ZERO;
+    for first in (0..size).step_by(together) {
+        let end = size.min(first + together);
+        for (place, project) in PROJECTS.iter().enumerate() {
+            let numbers = (first + place..end).step_by(PROJECTS.len());
+            let batch =
+                batch(project, numbers, |number| call(number, start + pace * number as u64));
+            took += time(|| {
+                let appended = store.append(&batch).expect("an answer");
+                assert_eq!(appended.new, batch.events.len());
+            });
+        }
+    }
+    took
 }
 
-fn batch(first: usize, size: usize, call: impl Fn(usize) -> Event) -> Batch {
+fn batch(
+    project: &str,
+    numbers: impl Iterator<Item = usize>,
+    call: impl Fn(usize) -> Event,
+) -> Batch {
     Batch {
-        project_id: PROJECTS[first / size % PROJECTS.len()].to_owned(),
+        project_id: project.to_owned(),
         identity: Identity { client: Some("agent".to_owned()), ..Identity::default() },
-        events: (first..first + size).map(call).collect(),
+        events: numbers.map(call).collect(),
     }
 }
 
@@ -166,8 +179,8 @@ fn hear(store: &Arc<Store>, first: usize, now: u64) -> f64 {
     let mut times: Vec<f64> = (0..3)
         .map(|round| {
             let first = first + round * SENT;
-            let mut batch = batch(first, SENT, |number| missing(number, now - DAY));
-            PROJECTS[0].clone_into(&mut batch.project_id);
+            let batch =
+                batch(PROJECTS[0], first..first + SENT, |number| missing(number, now - DAY));
             store.append(&batch).expect("an answer");
             milliseconds(time(|| {
                 let digested = gaps.digest(now).expect("an answer");
