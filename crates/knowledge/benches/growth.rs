@@ -110,7 +110,9 @@ fn discover(library: &Library, task: &str, discovery: &Discovery) {
 
 /// Asks again and again, after each of the tasks was asked once; the median.
 fn ask(mut question: impl FnMut(&str)) -> f64 {
-    TASKS.iter().for_each(|task| question(task));
+    for task in TASKS {
+        question(task);
+    }
     let times = (0..ASKED).map(|round| {
         let started = Instant::now();
         question(TASKS[round % TASKS.len()]);
