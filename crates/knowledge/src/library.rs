@@ -1,5 +1,6 @@
 //! The knowledge bases as they change: reads files, keeps the index, hands out snapshots.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -282,11 +283,13 @@ impl Writing {
                 }
             }
         }
-        let kept: std::collections::HashSet<u64> = files.iter().map(|file| file.version).collect();
+        let kept: HashSet<u64> = files.iter().map(|file| file.version).collect();
+        // Looked up, not searched for: a checkout changes any number of files at once.
+        let changed: HashSet<&String> = changes.changed.iter().collect();
         for gone in before.files().iter().filter(|file| !kept.contains(&file.version)) {
             self.keyword.remove(gone.version);
             let name = name(gone.base, &gone.document.path);
-            if !changes.changed.contains(&name) {
+            if !changed.contains(&name) {
                 changes.removed.push(name);
             }
         }

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod cpu;
+mod growth;
 mod ours;
 mod peer;
 mod plot;
@@ -47,6 +48,7 @@ type Measure = fn() -> Result<String>;
 const SECTIONS: [(&str, Measure); 9] = [
     ("stack", stack),
     ("scale", scale),
+    ("growth", growth::measure),
     ("steps", steps),
     ("store", store),
     ("description", description),

@@ -1,6 +1,7 @@
 //! Made-up Markdown for the benchmarks.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
@@ -34,6 +35,8 @@ const WORDS: &str = "the of to a service request data user cluster node pod cont
     fixture snapshot golden review comment style naming error result option trait module crate \
     binary package registry version upgrade downgrade compatibility protocol server client";
 
+static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
+
 /// How many different words there are.
 const VOCABULARY: f64 = 30_000.0;
 /// How common the first and the last of [`WORDS`] are, by rank.
@@ -58,10 +61,9 @@ impl Random {
     fn word(&mut self) -> String {
         let even = (self.next() % (1 << 53)) as f64 / (1_u64 << 53) as f64;
         let rank = VOCABULARY.powf(even) as usize;
-        let words: Vec<&str> = WORDS.split_whitespace().collect();
-        let step = RANKS.len() / words.len();
+        let step = RANKS.len() / KNOWN.len();
         let known = rank.checked_sub(RANKS.start).filter(|above| above % step == 0);
-        match known.and_then(|above| words.get(above / step)) {
+        match known.and_then(|above| KNOWN.get(above / step)) {
             Some(word) => (*word).to_owned(),
             None => format!("word{rank}"),
         }

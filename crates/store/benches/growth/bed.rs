@@ -1,0 +1,56 @@
+//! A store, and what has to live as long as it.
+
+use std::fs;
+use std::sync::Arc;
+
+use kenning_store::{Location, Store};
+use kenning_testkit::Postgres;
+use tempfile::TempDir;
+
+pub(crate) struct Bed {
+    pub(crate) store: Arc<Store>,
+    kept: Kept,
+}
+
+enum Kept {
+    Folder(TempDir),
+    Server { server: Postgres, url: String },
+}
+
+impl Bed {
+    pub(crate) fn new(on: &str) -> Self {
+        let (location, kept) = if on == "PostgreSQL" {
+            // With its own settings: what it answers has reached the disk.
+            let server = Postgres::start(&[]);
+            let url = server.database();
+            (url.clone(), Kept::Server { server, url })
+        } else {
+            let folder = TempDir::new().expect("a folder");
+            (folder.path().to_str().expect("a path").to_owned(), Kept::Folder(folder))
+        };
+        let location: Location = location.parse().expect("a location");
+        Self { store: Arc::new(Store::connect(&location).expect("a store")), kept }
+    }
+
+    /// Lets a server learn what it was filled with, which it would come to by itself in a minute.
+    pub(crate) fn settle(&self) {
+        if let Kept::Server { server, url } = &self.kept {
+            server.query(url, "VACUUM ANALYZE");
+        }
+    }
+
+    /// What the store takes on the disk: the file and its log, or the tables and indexes.
+    pub(crate) fn disk_mb(&self) -> f64 {
+        let bytes: u64 = match &self.kept {
+            Kept::Server { server, url } => {
+                let size = server.query(url, "SELECT pg_database_size(current_database())");
+                size.parse().expect("a number")
+            }
+            Kept::Folder(folder) => {
+                let files = fs::read_dir(folder.path()).expect("a folder");
+                files.map(|file| file.expect("a file").metadata().expect("a size").len()).sum()
+            }
+        };
+        (bytes as f64 / 1024.0 / 102.4).round() / 10.0
+    }
+}
