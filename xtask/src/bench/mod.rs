@@ -4,6 +4,11 @@ mod corpus;
 mod ours;
 mod peer;
 mod protocol;
+mod servers;
+mod session;
+mod sink;
+mod tree;
+mod wrap;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,13 +45,15 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 8] = [
+const SECTIONS: [(&str, Measure); 10] = [
     ("stack", stack),
+    ("servers", servers::measure),
     ("scale", scale),
     ("steps", steps),
     ("store", store),
     ("description", description),
     ("protocol", protocol::measure),
+    ("wrap", wrap::measure),
     ("page", page),
     ("browser", in_browser),
 ];
