@@ -62,9 +62,8 @@ pub(super) struct Question {
 impl Corpus {
     /// So many files from all over the corpus, and so many of their sentences.
     pub(super) fn part(&self, files: usize, questions: usize) -> Result<Part> {
-        let mut all: Vec<PathBuf> = fs::read_dir(&self.folder)?
-            .map(|entry| Ok(entry?.path()))
-            .collect::<Result<_>>()?;
+        let mut all: Vec<PathBuf> =
+            fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
         all.sort();
         let step = (all.len() / files).max(1);
         let files: Vec<PathBuf> = all.into_iter().step_by(step).take(files).collect();

@@ -47,7 +47,7 @@ struct Row {
 }
 
 pub(super) fn measure() -> Result<String> {
-    //DEV cargo(&["build", "--release", "--workspace", "--bins"])?;
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
     let folder = Folder::new()?;
     let part = corpus::gather(folder.path())?.part(FILES, QUESTIONS)?;
     peers::lay_out_models(folder.path())?;
@@ -58,6 +58,7 @@ pub(super) fn measure() -> Result<String> {
             .and_then(|peer| row(peer, &part, folder.path()).with_context(|| name.to_owned()));
         match row {
             Ok(row) => rows.push(row),
+            Err(error) if rows.is_empty() => return Err(error),
             Err(error) => {
                 eprintln!("{error:?}");
                 let cause = error.root_cause().to_string();
@@ -66,7 +67,7 @@ pub(super) fn measure() -> Result<String> {
             }
         }
     }
-    ensure!(rows.len() > 2 && rows[0].name == "Kenning", "too few servers ran:{failed}");
+    ensure!(rows.len() > 2, "too few servers ran:{failed}");
     Ok(table(&part, &rows) + &failed)
 }
 

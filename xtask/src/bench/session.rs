@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tree::{self, Watchdog};
 
 /// What no session takes, unless the server hangs.
-const LIMIT: Duration = Duration::from_mins(10);
+const LIMIT: Duration = Duration::from_mins(15);
 
 pub(super) struct Session {
     child: Child,
@@ -74,7 +74,10 @@ impl Session {
             let mut message: Value = serde_json::from_str(&self.line()?)?;
             if message["id"] == id && message.get("method").is_none() {
                 let result = message["result"].take();
-                ensure!(!result.is_null() && result["isError"] != true, "{method}: {message}{result}");
+                ensure!(
+                    !result.is_null() && result["isError"] != true,
+                    "{method}: {message}{result}"
+                );
                 return Ok(result);
             }
         }

@@ -41,8 +41,8 @@ struct Running {
 }
 
 pub(super) fn measure() -> Result<String> {
-    //DEV cargo(&["build", "--release", "--workspace", "--bins"])?;
-    //DEV cargo(&["build", "--release", "--package", "kenning-mcp", "--example", "bare"])?;
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    cargo(&["build", "--release", "--package", "kenning-mcp", "--example", "bare"])?;
     let folder = Folder::new()?;
     let mut sides = python(folder.path())?;
     sides.extend(typescript(folder.path())?);
@@ -235,11 +235,8 @@ fn table(running: &mut [Running]) -> String {
         }
         out += &format!("| {} |", side.side.name);
         for ((cost, plain), unit) in costs.iter().zip(plain).zip(["µs", "µs", "µs", "MB"]) {
-            let more = if side.side.is_plain {
-                String::new()
-            } else {
-                format!("{:+.0}", cost - plain)
-            };
+            let more =
+                if side.side.is_plain { String::new() } else { format!("{:+.0}", cost - plain) };
             out += &format!(" {cost:.0} {unit} | {more} |");
         }
         let sent = side.side.sink.as_ref().map(|sink| sink.requests().to_string());

@@ -69,6 +69,7 @@ impl Place {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the others have to be installed first")]
 fn kenning(place: &Place) -> Result<Peer> {
     let command = |words: &[&str]| {
         let mut command = Command::new(root().join("target/release/kenning"));
@@ -85,7 +86,7 @@ fn kenning(place: &Place) -> Result<Peer> {
         again: command(&["index", "--embed"]),
         serve: command(&["serve"]),
         edit: Edit::Watched,
-        call: |query| json!({"name": "search_knowledge", "arguments": {"query": query, "limit": 10}}),
+        call: |query| json!({"name": "search_knowledge", "arguments": {"query": query, "max_results": 10}}),
     })
 }
 
