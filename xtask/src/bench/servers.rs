@@ -14,7 +14,7 @@ use self::peers::{Edit, Peer, Place};
 use super::corpus::{self, Part};
 use super::session::Session;
 use super::{Folder, tree};
-use crate::run::cargo;
+use crate::run::{cargo, root};
 
 /// What the slowest takes in a few minutes.
 const FILES: usize = 60;
@@ -62,6 +62,7 @@ pub(super) fn measure() -> Result<String> {
             Err(error) => {
                 eprintln!("{error:?}");
                 let cause = error.root_cause().to_string();
+                let cause = cause.replace(&root().display().to_string(), "…");
                 let cause = cause.lines().next().unwrap_or_default().to_owned();
                 failed += &format!("\n{name} could not be measured: {cause}.\n");
             }
@@ -161,10 +162,14 @@ fn edit(session: &mut Session, peer: &mut Peer, said: &Path) -> Result<(f64, f64
 /// Whether an answer names a file, and not only one whose name begins or ends like it.
 fn is_named(answer: &str, file: &str) -> bool {
     answer.match_indices(file).any(|(at, _)| {
-        let before = answer[..at].chars().next_back();
-        let after = answer[at + file.len()..].chars().next();
         let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
-        !before.is_some_and(goes_on) && !after.is_some_and(goes_on)
+        let before = answer[..at].chars().next_back();
+        let after = &answer[at + file.len()..];
+        // A version may go on after a dot, where the name of a file has its ending.
+        let version = after.strip_prefix('.').unwrap_or_default();
+        !before.is_some_and(goes_on)
+            && !after.starts_with(goes_on)
+            && !version.starts_with(|digit: char| digit.is_ascii_digit())
     })
 }
 
@@ -234,4 +239,19 @@ fn introduction(part: &Part) -> String {
         part.files.len(),
         part.questions.len(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn a_file_is_named_only_by_its_whole_name() {
+        let answer = r#"{"path":"corpus/memchr-2.7.1.md","title":"bstr-1.12.0"}"#;
+        assert!(is_named(answer, "memchr-2.7.1"));
+        assert!(is_named(answer, "bstr-1.12.0"));
+        for other in ["memchr-2.7", "chr-2.7.1", "bstr-1.12", "bstr-1.1"] {
+            assert!(!is_named(answer, other), "{other}");
+        }
+    }
 }
