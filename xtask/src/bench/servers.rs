@@ -147,16 +147,37 @@ fn edit(session: &mut Session, peer: &mut Peer, said: &Path) -> Result<(f64, f64
     let mut command_cpu_s = 0.0;
     match peer.edit {
         Edit::Watched => {}
-        Edit::Tool(name) => {
-            session.request("tools/call", &json!({"name": name, "arguments": {}}))?;
-        }
+        Edit::Job { start, status } => finish_job(session, start, status)?,
         Edit::Command => command_cpu_s = tree::run(&mut peer.again, said, LIMIT)?.cpu_s,
     }
-    while !is_named(&ask(session, peer, SOUGHT)?.to_string(), &stem(&file)) {
+    loop {
+        let asked = Instant::now();
+        if is_named(&ask(session, peer, SOUGHT)?.to_string(), &stem(&file)) {
+            break;
+        }
         ensure!(began.elapsed() < LIMIT, "the edit was not found");
-        std::thread::sleep(ASK_AGAIN);
+        // Whoever takes long to answer shall not be kept from its work by questions.
+        std::thread::sleep(ASK_AGAIN.max(asked.elapsed()));
     }
     Ok((began.elapsed().as_secs_f64(), tree::cpu_s(session.id()) - cpu + command_cpu_s))
+}
+
+/// Starts a job in a server and waits for its end.
+fn finish_job(session: &mut Session, start: &str, status: &str) -> Result<()> {
+    let mut call = |name: &str, arguments: Value| -> Result<Value> {
+        let answer =
+            session.request("tools/call", &json!({"name": name, "arguments": arguments}))?;
+        Ok(serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default())?)
+    };
+    let id = call(start, json!({}))?["jobId"].take();
+    loop {
+        let job = call(status, json!({"jobId": id}))?;
+        if job["state"] != "running" {
+            ensure!(job["state"] == "succeeded", "{job}");
+            return Ok(());
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
 }
 
 /// Whether an answer names a file, and not only one whose name begins or ends like it.

@@ -15,8 +15,8 @@ use crate::run::root;
 pub(super) enum Edit {
     /// It watches the folder itself.
     Watched,
-    /// One of its tools starts it, in the background.
-    Tool(&'static str),
+    /// One of its tools starts a job, another says how that is.
+    Job { start: &'static str, status: &'static str },
     /// A command does it, while the server runs.
     Command,
 }
@@ -171,7 +171,7 @@ fn local_rag(place: &Place) -> Result<Peer> {
         index: command(true)?,
         again: command(true)?,
         serve: command(false)?,
-        edit: Edit::Tool("sync_start"),
+        edit: Edit::Job { start: "sync_start", status: "sync_status" },
         call: |query| json!({"name": "query_documents", "arguments": {"query": query, "limit": 10}}),
     })
 }
