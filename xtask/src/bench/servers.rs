@@ -23,7 +23,9 @@ const QUESTIONS: usize = 100;
 const LIMIT: Duration = Duration::from_mins(6);
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 const SOUGHT: &str = "zebra striped canary rollouts";
-const EDIT: &str = "\n## An edit\n\nA paragraph about zebra striped canary rollouts.\n";
+/// Long enough for those who leave out paragraphs of less than fifty letters.
+const EDIT: &str = "\n## An edit\n\nA paragraph about zebra striped canary rollouts, of which nothing \
+    was written before.\n";
 
 /// What was measured of one server.
 struct Row {
