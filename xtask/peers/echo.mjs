@@ -1,6 +1,7 @@
 // The TypeScript SDK with one tool that says what it is told.
 //
 // Serves standard input and output; with a port, http://127.0.0.1:PORT/mcp, without sessions.
+// With MCPCAT_API_URL, MCPcat's SDK reports the calls over standard input to it.
 
 import { createRequire } from "node:module";
 import { createServer } from "node:http";
@@ -26,7 +27,12 @@ function echo() {
 
 const port = process.argv[2];
 if (port === undefined) {
-  await echo().connect(new StdioServerTransport());
+  const server = echo();
+  if (process.env.MCPCAT_API_URL) {
+    const { track } = await load("mcpcat");
+    track(server, "proj_bench", { disableDiagnostics: true });
+  }
+  await server.connect(new StdioServerTransport());
 } else {
   createServer(async (request, response) => {
     const options = { sessionIdGenerator: undefined, enableJsonResponse: true };

@@ -70,6 +70,7 @@ fn install_from_npm(folder: PathBuf, packages: &[&str]) -> Result<Parts> {
     }
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]).args(packages);
+    npm.env("ONNXRUNTIME_NODE_INSTALL_CUDA", "skip");
     run(npm.current_dir(&parts.folder)).context("npm could not install the outside parts")?;
     fs::write(stamp, wanted)?;
     Ok(parts)
@@ -124,6 +125,76 @@ fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
     run(pip.args(["-m", "pip", "install", "--quiet"]).args(packages))?;
     fs::write(stamp, wanted)?;
     Ok(programs)
+}
+
+/// Knowledge servers that others run, and the model that they are given.
+pub(crate) const MARKDOWN_VAULT: &str = "5.1.0";
+pub(crate) const BASIC_MEMORY: &str = "0.23.2";
+pub(crate) const LOCAL_RAG: &str = "0.19.1";
+pub(crate) const QMD: &str = "2.8.3";
+
+pub(crate) fn markdown_vault() -> Result<PathBuf> {
+    let server = format!("markdown-vault-mcp[embeddings,file-watcher]=={MARKDOWN_VAULT}");
+    let packages = [server.as_str(), "fastembed==0.9.1", "fastmcp==4.1.2"];
+    Ok(programs("markdown-vault", &packages)?.join("markdown-vault-mcp"))
+}
+
+/// Needs a newer Python than Debian has. The version after this one asks for a release of another
+/// package that cannot be had everywhere.
+pub(crate) fn basic_memory() -> Result<PathBuf> {
+    let packages = [&format!("basic-memory=={BASIC_MEMORY}"), "pysqlite3-binary==0.5.4.post2"];
+    let wanted = packages.join("\n");
+    let folder = root().join("target/outside/basic-memory");
+    let (program, stamp) = (folder.join("bin/basic-memory"), folder.join("installed"));
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(program);
+    }
+    // pip tries versions of what it depends on for minutes.
+    let uv = programs("uv", &["uv==0.13.7"])?.join("uv");
+    run(Command::new(newer_python()?).args(["-m", "venv"]).arg(&folder))?;
+    let mut install = Command::new(uv);
+    install.args(["pip", "install", "--quiet", "--python"]).arg(folder.join("bin/python"));
+    run(install.args(packages))?;
+    fs::write(stamp, wanted)?;
+    Ok(program)
+}
+
+/// Python 3.12 or later, from the path or from pyenv.
+fn newer_python() -> Result<PathBuf> {
+    let pyenv = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let pyenv = pyenv.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")));
+    let pyenv = pyenv.and_then(|folder| fs::read_dir(folder.join("versions")).ok());
+    let pyenv = pyenv.into_iter().flatten().flatten().map(|entry| entry.path().join("bin/python3"));
+    let on_path = ["python3", "python3.12", "python3.13", "python3.14"].map(PathBuf::from);
+    let is_newer = "import sys; sys.exit(sys.version_info < (3, 12))";
+    let mut found = on_path.into_iter().chain(pyenv).filter(|python| {
+        let output = Command::new(python).args(["-c", is_newer]).output();
+        output.is_ok_and(|output| output.status.success())
+    });
+    found.next().context("it needs Python 3.12 or later, and there is none")
+}
+
+/// Its runtime for the model would be fetched for graphics cards, from elsewhere.
+pub(crate) fn local_rag() -> Result<Parts> {
+    let packages = ["node@24.21.0", &format!("mcp-local-rag@{LOCAL_RAG}")];
+    install_from_npm(root().join("target/outside/local-rag"), &packages)
+}
+
+pub(crate) fn qmd() -> Result<Parts> {
+    let packages = ["node@24.21.0", &format!("@tobilu/qmd@{QMD}")];
+    install_from_npm(root().join("target/outside/qmd"), &packages)
+}
+
+/// A Python with the SDKs that report what is called.
+pub(crate) fn listening_python() -> Result<PathBuf> {
+    let packages = ["mcp==1.30.0", "mcpeye==0.1.5", "mcpcat==0.1.15"];
+    Ok(programs("listening", &packages)?.join("python"))
+}
+
+/// The same for TypeScript.
+pub(crate) fn listening_typescript() -> Result<Parts> {
+    let packages = ["node@24.21.0", "@modelcontextprotocol/sdk@1.32.2", "mcpcat@0.1.17"];
+    install_from_npm(root().join("target/outside/listening-typescript"), &packages)
 }
 
 /// A browser to look at the page with.

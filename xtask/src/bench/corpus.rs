@@ -47,6 +47,40 @@ pub(super) fn gather(folder: &Path) -> Result<Corpus> {
     Ok(Corpus { folder: corpus, files, queries, queries_file })
 }
 
+/// A smaller part, for what would take too long on all of it.
+pub(super) struct Part {
+    pub(super) files: Vec<PathBuf>,
+    pub(super) questions: Vec<Question>,
+}
+
+/// A sentence, and the names (without `.md`) of the files that hold it.
+pub(super) struct Question {
+    pub(super) text: String,
+    pub(super) from: Vec<String>,
+}
+
+impl Corpus {
+    /// So many files from all over the corpus, and so many of their sentences.
+    pub(super) fn part(&self, files: usize, questions: usize) -> Result<Part> {
+        let mut all: Vec<PathBuf> =
+            fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+        all.sort();
+        let step = (all.len() / files).max(1);
+        let files: Vec<PathBuf> = all.into_iter().step_by(step).take(files).collect();
+        let texts = files.iter().map(fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
+        let sentences: Vec<String> =
+            texts.iter().flat_map(|text| text.lines().filter_map(sentence)).collect();
+        let step = (sentences.len() / questions).max(1);
+        let questions = sentences.into_iter().step_by(step).take(questions).map(|text| {
+            let holding = files.iter().zip(&texts).filter(|(_, whole)| whole.contains(&text));
+            let from = holding.filter_map(|(file, _)| file.file_stem());
+            let from = from.map(|name| name.to_string_lossy().into_owned()).collect();
+            Question { text, from }
+        });
+        Ok(Part { questions: questions.collect(), files })
+    }
+}
+
 /// A line of prose, as long as what an agent asks.
 fn sentence(line: &str) -> Option<String> {
     let is_prose = line.starts_with(char::is_uppercase) && line.ends_with('.');

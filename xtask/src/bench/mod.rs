@@ -9,6 +9,11 @@ mod plot;
 mod protocol;
 mod queueing;
 mod scaling;
+mod servers;
+mod session;
+mod sink;
+mod tree;
+mod wrap;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,14 +50,16 @@ struct Scale {
 /// Measures a part of the page, and says what it found.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 9] = [
+const SECTIONS: [(&str, Measure); 12] = [
     ("stack", stack),
+    ("servers", servers::measure),
     ("scale", scale),
     ("growth", growth::measure),
     ("steps", steps),
     ("store", store),
     ("description", description),
     ("protocol", protocol::measure),
+    ("wrap", wrap::measure),
     ("page", page),
     ("browser", in_browser),
     ("scaling", scaling::measure),

@@ -2,15 +2,16 @@
 //! bare SDK that it stands on, and to the SDKs that others build on.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::session::{Session, request};
 use super::{Folder, cpu};
 use crate::outside;
 use crate::run::{cargo, read, resident_kb, root};
@@ -137,7 +138,7 @@ fn over_stdio(peers: &mut [Peer], costs: &mut [Costs]) -> Result<()> {
     for ((session, costs), times) in sessions.iter().zip(costs).zip(&mut times) {
         times.sort_unstable();
         costs.stdio_p50_us = times[times.len() / 2].as_secs_f64() * 1e6;
-        let kb = resident_kb(session.child.id()).context("no memory in /proc")?;
+        let kb = resident_kb(session.id()).context("no memory in /proc")?;
         costs.memory_mb = kb as f64 / 1024.0;
     }
     Ok(())
@@ -163,63 +164,6 @@ fn over_http(peers: &mut [Peer], costs: &mut [Costs], folder: &Path) -> Result<(
         }
     }
     Ok(())
-}
-
-/// A client that waits for each answer.
-struct Session {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Session {
-    fn start(command: &mut Command) -> Result<Self> {
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = child.spawn()?;
-        let input = child.stdin.take().context("no way in")?;
-        let output = BufReader::new(child.stdout.take().context("no way out")?);
-        let mut session = Self { child, input, output };
-        session.ask(&request(
-            0,
-            "initialize",
-            &json!({
-                "protocolVersion": "2025-11-25", "capabilities": {},
-                "clientInfo": {"name": "bench", "version": "1"}
-            }),
-        ))?;
-        writeln!(session.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
-        Ok(session)
-    }
-
-    fn time(&mut self, call: &Value, times: usize) -> Result<Vec<Duration>> {
-        let line = request(1, "tools/call", call);
-        (0..times).map(|_| self.ask(&line)).collect()
-    }
-
-    /// How long the answer took.
-    fn ask(&mut self, line: &str) -> Result<Duration> {
-        let began = Instant::now();
-        self.input.write_all(line.as_bytes())?;
-        loop {
-            let mut answer = String::new();
-            self.output.read_line(&mut answer)?;
-            ensure!(!answer.is_empty(), "the server went away");
-            // Others send notifications in between.
-            if answer.contains("\"id\"") {
-                let took = began.elapsed();
-                let failed = answer.contains("\"error\"") || answer.contains("\"isError\":true");
-                ensure!(!failed, "{answer}");
-                return Ok(took);
-            }
-        }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 pub(super) struct Serving {
@@ -292,10 +236,6 @@ fn load(url: &str, call: &Value, folder: &Path) -> Result<Load> {
     let calls = number("calls")?;
     ensure!(calls > 0.0, "{url} answered nothing");
     Ok(Load { calls, calls_per_s: calls / number("us")? * 1e6, p99_ms: number("p99")? / 1e3 })
-}
-
-fn request(id: u64, method: &str, params: &Value) -> String {
-    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
 /// One that nobody has now.

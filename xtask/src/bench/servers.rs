@@ -1,0 +1,280 @@
+//! Kenning beside other knowledge servers that agents are given: the same files, the same model
+//! where they take one, and the same questions over the same protocol.
+
+mod peers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use self::peers::{Edit, Peer, Place};
+use super::corpus::{self, Part};
+use super::session::Session;
+use super::{Folder, tree};
+use crate::run::{cargo, root};
+
+/// What the slowest takes in a few minutes.
+const FILES: usize = 60;
+const QUESTIONS: usize = 100;
+/// What no step takes, unless it hangs.
+const LIMIT: Duration = Duration::from_mins(6);
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+const SOUGHT: &str = "zebra striped canary rollouts";
+/// Long enough for those who leave out paragraphs of less than fifty letters.
+const EDIT: &str = "\n## An edit\n\nA paragraph about zebra striped canary rollouts, of which nothing \
+    was written before.\n";
+
+/// What was measured of one server.
+struct Row {
+    name: String,
+    search: &'static str,
+    index: tree::Run,
+    again: tree::Run,
+    first_answer_s: f64,
+    query_p50_ms: f64,
+    query_p99_ms: f64,
+    /// Of the questions, those whose file was in the answer.
+    found: usize,
+    memory_mb: f64,
+    edit_s: f64,
+    edit_cpu_s: f64,
+    tools: usize,
+    list_bytes: usize,
+    answer_bytes: usize,
+    /// Files that it wrote into.
+    changed: usize,
+}
+
+pub(super) fn measure() -> Result<String> {
+    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    let folder = Folder::new()?;
+    let part = corpus::gather(folder.path())?.part(FILES, QUESTIONS)?;
+    peers::lay_out_models(folder.path())?;
+    let (mut rows, mut failed) = (Vec::new(), String::new());
+    for (name, make) in peers::ALL {
+        let row = Place::new(folder.path(), name, &part)
+            .and_then(|place| make(&place))
+            .and_then(|peer| row(peer, &part, folder.path()).with_context(|| name.to_owned()));
+        match row {
+            Ok(row) => rows.push(row),
+            Err(error) if rows.is_empty() => return Err(error),
+            Err(error) => {
+                eprintln!("{error:?}");
+                let cause = error.root_cause().to_string();
+                let cause = cause.replace(&root().display().to_string(), "…");
+                let cause = cause.lines().next().unwrap_or_default().to_owned();
+                failed += &format!("\n{name} could not be measured: {cause}.\n");
+            }
+        }
+    }
+    ensure!(rows.len() > 2, "too few servers ran:{failed}");
+    Ok(table(&part, &rows) + &failed)
+}
+
+fn row(mut peer: Peer, part: &Part, folder: &Path) -> Result<Row> {
+    let said = folder.join("said.txt");
+    let index = tree::run(&mut peer.index, &said, LIMIT).context("the index from nothing")?;
+    let again = tree::run(&mut peer.again, &said, LIMIT).context("the index again")?;
+    let changed = changed(&peer.files, part)?;
+
+    let began = Instant::now();
+    let mut session = Session::start(&mut peer.serve)?;
+    ask(&mut session, &peer, &part.questions[0].text)?;
+    let first_answer_s = began.elapsed().as_secs_f64();
+
+    let listed = session.request("tools/list", &json!({}))?;
+    let (mut times, mut found, mut answer_bytes) = (Vec::new(), 0, 0);
+    for question in &part.questions {
+        let began = Instant::now();
+        let answer = ask(&mut session, &peer, &question.text)?;
+        times.push(began.elapsed());
+        let answer = answer.to_string();
+        answer_bytes += answer.len();
+        found += usize::from(question.from.iter().any(|file| is_named(&answer, file)));
+    }
+    times.sort_unstable();
+    let memory_mb = tree::memory_mb(session.id());
+    let (edit_s, edit_cpu_s) = edit(&mut session, &mut peer, &said).context("the edit")?;
+    let ms = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+    Ok(Row {
+        search: peer.search,
+        index,
+        again,
+        first_answer_s,
+        query_p50_ms: ms(50),
+        query_p99_ms: ms(99),
+        found,
+        memory_mb,
+        edit_s,
+        edit_cpu_s,
+        tools: listed["tools"].as_array().map_or(0, Vec::len),
+        list_bytes: listed.to_string().len(),
+        answer_bytes: answer_bytes / part.questions.len(),
+        changed,
+        name: peer.name,
+    })
+}
+
+/// Asks until the answer is from all that is indexed: ours says so when it is not.
+fn ask(session: &mut Session, peer: &Peer, query: &str) -> Result<Value> {
+    let call = (peer.call)(query);
+    let began = Instant::now();
+    loop {
+        let answer = session.request("tools/call", &call)?;
+        if answer["structuredContent"].get("message").is_none() {
+            return Ok(answer);
+        }
+        ensure!(began.elapsed() < LIMIT, "it never had all: {answer}");
+        std::thread::sleep(ASK_AGAIN);
+    }
+}
+
+/// Seconds from the edit of a file until a question leads to it, and what that took of the
+/// processors.
+fn edit(session: &mut Session, peer: &mut Peer, said: &Path) -> Result<(f64, f64)> {
+    let before = ask(session, peer, SOUGHT)?.to_string();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&peer.files)?.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let stem = |file: &PathBuf| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let file = files.into_iter().find(|file| !is_named(&before, &stem(file)));
+    let file = file.context("every file is in the answer before the edit")?;
+    let text = fs::read_to_string(&file)? + EDIT;
+    let cpu = tree::cpu_s(session.id());
+    let began = Instant::now();
+    fs::write(&file, text)?;
+    let mut command_cpu_s = 0.0;
+    match peer.edit {
+        Edit::Watched => {}
+        Edit::Job { start, status } => finish_job(session, start, status)?,
+        Edit::Command => command_cpu_s = tree::run(&mut peer.again, said, LIMIT)?.cpu_s,
+    }
+    loop {
+        let asked = Instant::now();
+        if is_named(&ask(session, peer, SOUGHT)?.to_string(), &stem(&file)) {
+            break;
+        }
+        ensure!(began.elapsed() < LIMIT, "the edit was not found");
+        // Whoever takes long to answer shall not be kept from its work by questions.
+        std::thread::sleep(ASK_AGAIN.max(asked.elapsed()));
+    }
+    Ok((began.elapsed().as_secs_f64(), tree::cpu_s(session.id()) - cpu + command_cpu_s))
+}
+
+/// Starts a job in a server and waits for its end.
+fn finish_job(session: &mut Session, start: &str, status: &str) -> Result<()> {
+    let mut call = |name: &str, arguments: Value| -> Result<Value> {
+        let answer =
+            session.request("tools/call", &json!({"name": name, "arguments": arguments}))?;
+        Ok(serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default())?)
+    };
+    let id = call(start, json!({}))?["jobId"].take();
+    loop {
+        let job = call(status, json!({"jobId": id}))?;
+        if job["state"] != "running" {
+            ensure!(job["state"] == "succeeded", "{job}");
+            return Ok(());
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
+}
+
+/// Whether an answer names a file, and not only one whose name begins or ends like it.
+fn is_named(answer: &str, file: &str) -> bool {
+    answer.match_indices(file).any(|(at, _)| {
+        let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+        let before = answer[..at].chars().next_back();
+        let after = &answer[at + file.len()..];
+        // A version may go on after a dot, where the name of a file has its ending.
+        let version = after.strip_prefix('.').unwrap_or_default();
+        !before.is_some_and(goes_on)
+            && !after.starts_with(goes_on)
+            && !version.starts_with(|digit: char| digit.is_ascii_digit())
+    })
+}
+
+fn changed(files: &Path, part: &Part) -> Result<usize> {
+    let mut changed = 0;
+    for original in &part.files {
+        let copy = files.join(original.file_name().unwrap_or_default());
+        changed += usize::from(fs::read(copy).ok() != Some(fs::read(original)?));
+    }
+    Ok(changed)
+}
+
+fn table(part: &Part, rows: &[Row]) -> String {
+    let ours = &rows[0];
+    let mut out = introduction(part);
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    out += &format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    let mut line = |what: &str, cell: &dyn Fn(&Row) -> String| {
+        let cells: Vec<String> = rows.iter().map(cell).collect();
+        out += &format!("| {what} | {} |\n", cells.join(" | "));
+    };
+    let beside = |of: fn(&Row) -> f64, unit: &'static str| {
+        let base = of(ours);
+        move |row: &Row| {
+            let (value, is_ours) = (of(row), row.name == "Kenning");
+            let times = if is_ours { String::new() } else { format!(" ({:.1}×)", value / base) };
+            format!("{value:.2} {unit}{times}")
+        }
+    };
+    line("search", &|row| row.search.to_owned());
+    line("index from nothing", &beside(|row| row.index.wall_s, "s"));
+    line("the same, CPU", &beside(|row| row.index.cpu_s, "s"));
+    line("peak memory of that", &beside(|row| row.index.peak_mb, "MB"));
+    line("index again, nothing to do", &beside(|row| row.again.wall_s, "s"));
+    line("the same, CPU", &beside(|row| row.again.cpu_s, "s"));
+    line("start to first answer", &beside(|row| row.first_answer_s, "s"));
+    line("query, median", &beside(|row| row.query_p50_ms, "ms"));
+    line("query, 99th percentile", &beside(|row| row.query_p99_ms, "ms"));
+    line("the sentence's file is in the answer", &|row| {
+        format!("{} of {}", row.found, part.questions.len())
+    });
+    line("size of an answer, mean", &beside(|row| row.answer_bytes as f64 / 1e3, "kB"));
+    line("memory of the server after that", &beside(|row| row.memory_mb, "MB"));
+    line("one section added, until found", &beside(|row| row.edit_s, "s"));
+    line("the same, CPU", &beside(|row| row.edit_cpu_s, "s"));
+    line("tools", &|row| row.tools.to_string());
+    line("their list", &beside(|row| row.list_bytes as f64 / 1e3, "kB"));
+    line("source files it changed", &|row| row.changed.to_string());
+    out
+}
+
+fn introduction(part: &Part) -> String {
+    format!(
+        "{} of the files of the first section and {} of their sentences as queries, ten results \
+         each, over stdio; every server has its own copy of the files. The number of files is what \
+         the slowest indexes in a few minutes. Kenning, markdown-vault-mcp, basic-memory and \
+         mcp-local-rag search by keyword and by meaning, with the same 8-bit MiniLM, laid where each \
+         looks for a model that it has fetched; how they cut files into passages is their own. qmd's \
+         own models (embedding, query expansion, re-ranking) cannot be fetched here, so it \
+         searches by keyword only, and its index has no vectors: its times are for less work. \
+         What counts as a result is a passage for Kenning and mcp-local-rag, and a file for the \
+         others. A file counts as found if the answer names it, or a file with the same sentence. \
+         Times of the processors and memory are of all processes of a server. The edit is noticed \
+         by Kenning, markdown-vault-mcp and basic-memory on their own; mcp-local-rag is told by its \
+         tool `sync_start`, and qmd by `qmd update`, which is in the time. In brackets: how many \
+         times as much as Kenning.\n\n",
+        part.files.len(),
+        part.questions.len(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn a_file_is_named_only_by_its_whole_name() {
+        let answer = r#"{"path":"corpus/memchr-2.7.1.md","title":"bstr-1.12.0"}"#;
+        assert!(is_named(answer, "memchr-2.7.1"));
+        assert!(is_named(answer, "bstr-1.12.0"));
+        for other in ["memchr-2.7", "chr-2.7.1", "bstr-1.12", "bstr-1.1"] {
+            assert!(!is_named(answer, other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The servers that are compared: how each is told to index, to serve and to find.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::super::corpus::Part;
+use crate::outside;
+use crate::run::root;
+
+/// How a server comes to know of an edit.
+pub(super) enum Edit {
+    /// It watches the folder itself.
+    Watched,
+    /// One of its tools starts a job, another says how that is.
+    Job { start: &'static str, status: &'static str },
+    /// A command does it, while the server runs.
+    Command,
+}
+
+pub(super) struct Peer {
+    pub(super) name: String,
+    /// Its own copy: some of them write into it.
+    pub(super) files: PathBuf,
+    pub(super) search: &'static str,
+    /// From nothing; `again` when there is an index.
+    pub(super) index: Command,
+    pub(super) again: Command,
+    pub(super) serve: Command,
+    pub(super) edit: Edit,
+    pub(super) call: fn(&str) -> Value,
+}
+
+/// Makes one, once its files are there.
+pub(super) type Make = fn(&Place) -> Result<Peer>;
+
+pub(super) const ALL: [(&str, Make); 5] = [
+    ("kenning", kenning),
+    ("markdown-vault-mcp", markdown_vault),
+    ("basic-memory", basic_memory),
+    ("mcp-local-rag", local_rag),
+    ("qmd", qmd),
+];
+
+/// Where one server lives: its files, its state, and the models that are there without a network.
+pub(super) struct Place {
+    pub(super) files: PathBuf,
+    pub(super) state: PathBuf,
+    pub(super) models: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(folder: &Path, name: &str, part: &Part) -> Result<Self> {
+        let place = Self {
+            files: folder.join(name).join("files"),
+            state: folder.join(name).join("state"),
+            models: folder.join("models"),
+        };
+        fs::create_dir_all(&place.files)?;
+        fs::create_dir_all(&place.state)?;
+        for file in &part.files {
+            let name = file.file_name().unwrap_or_default();
+            fs::copy(file, place.files.join(name))?;
+        }
+        Ok(place)
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the others have to be installed first")]
+fn kenning(place: &Place) -> Result<Peer> {
+    let command = |words: &[&str]| {
+        let mut command = Command::new(root().join("target/release/kenning"));
+        command.arg("--root").arg(&place.files).args(["--log-level", "error"]).args(words);
+        command.env("HOME", &place.state).env_remove("XDG_CONFIG_HOME");
+        command.env("XDG_DATA_HOME", &place.state).current_dir(&place.state);
+        command
+    };
+    Ok(Peer {
+        name: "Kenning".to_owned(),
+        files: place.files.clone(),
+        search: "hybrid",
+        index: command(&["index", "--embed"]),
+        again: command(&["index", "--embed"]),
+        serve: command(&["serve"]),
+        edit: Edit::Watched,
+        call: |query| json!({"name": "search_knowledge", "arguments": {"query": query, "max_results": 10}}),
+    })
+}
+
+fn markdown_vault(place: &Place) -> Result<Peer> {
+    let program = outside::markdown_vault()?;
+    let command = |word: &str| {
+        let mut command = Command::new(&program);
+        let set = |name: &str| format!("MARKDOWN_VAULT_MCP_{name}");
+        command.arg(word).env("HOME", &place.state).env("HF_HUB_OFFLINE", "1");
+        command.env(set("SOURCE_DIR"), &place.files);
+        command.env(set("INDEX_PATH"), place.state.join("index.db"));
+        command.env(set("EMBEDDINGS_PATH"), place.state.join("embeddings"));
+        command.env(set("EMBEDDING_PROVIDER"), "fastembed");
+        command.env(set("FASTEMBED_MODEL"), "sentence-transformers/all-MiniLM-L6-v2");
+        command.env(set("FASTEMBED_CACHE_DIR"), &place.models);
+        command
+    };
+    Ok(Peer {
+        name: format!("markdown-vault-mcp {}", outside::MARKDOWN_VAULT),
+        files: place.files.clone(),
+        search: "hybrid",
+        index: command("index"),
+        again: command("reindex"),
+        serve: command("serve"),
+        edit: Edit::Watched,
+        call: |query| {
+            let arguments = json!({"query": query, "limit": 10, "mode": "hybrid"});
+            json!({"name": "search", "arguments": arguments})
+        },
+    })
+}
+
+fn basic_memory(place: &Place) -> Result<Peer> {
+    let program = outside::basic_memory()?;
+    let command = |word: &str| {
+        let mut command = Command::new(&program);
+        let set = |name: &str| format!("BASIC_MEMORY_{name}");
+        command.arg(word).env("HOME", &place.state).env("HF_HUB_OFFLINE", "1");
+        command.env("PYTHONPATH", root().join("xtask/peers/sqlite"));
+        command.env(set("HOME"), &place.files);
+        command.env(set("CONFIG_DIR"), place.state.join("config"));
+        command.env(set("SEMANTIC_EMBEDDING_PROVIDER"), "fastembed");
+        command
+            .env(set("SEMANTIC_EMBEDDING_MODEL"), "sentence-transformers/all-MiniLM-L6-v2")
+            .env(set("SEMANTIC_EMBEDDING_CACHE_DIR"), &place.models);
+        command.env(set("AUTO_UPDATE"), "false").env(set("NO_PROMOS"), "1");
+        command
+    };
+    Ok(Peer {
+        name: format!("basic-memory {}", outside::BASIC_MEMORY),
+        files: place.files.clone(),
+        search: "hybrid",
+        index: command("reindex"),
+        again: command("reindex"),
+        serve: command("mcp"),
+        edit: Edit::Watched,
+        call: |query| {
+            let arguments = json!({
+                "query": query, "project": "main", "search_type": "hybrid", "page_size": 10,
+                "output_format": "json"
+            });
+            json!({"name": "search_notes", "arguments": arguments})
+        },
+    })
+}
+
+fn local_rag(place: &Place) -> Result<Peer> {
+    let parts = outside::local_rag()?;
+    let command = |sync: bool| -> Result<Command> {
+        let mut command = parts.program_at_home("mcp-local-rag", &place.state)?;
+        if sync {
+            command.arg("sync").arg(&place.files);
+        }
+        command.env("BASE_DIR", &place.files).env("DB_PATH", place.state.join("database"));
+        command.env("CACHE_DIR", &place.models).env("RAG_DTYPE", "q8");
+        Ok(command)
+    };
+    Ok(Peer {
+        name: format!("mcp-local-rag {}", outside::LOCAL_RAG),
+        files: place.files.clone(),
+        search: "hybrid",
+        index: command(true)?,
+        again: command(true)?,
+        serve: command(false)?,
+        edit: Edit::Job { start: "sync_start", status: "sync_status" },
+        call: |query| json!({"name": "query_documents", "arguments": {"query": query, "limit": 10}}),
+    })
+}
+
+fn qmd(place: &Place) -> Result<Peer> {
+    let parts = outside::qmd()?;
+    let command = |words: &[&str]| -> Result<Command> {
+        let mut command = parts.program_at_home("qmd", &place.state)?;
+        command.args(words).env_remove("XDG_CACHE_HOME").env_remove("XDG_CONFIG_HOME");
+        Ok(command)
+    };
+    let mut index = command(&["collection", "add"])?;
+    index.arg(&place.files).args(["--name", "corpus"]);
+    Ok(Peer {
+        name: format!("qmd {}", outside::QMD),
+        files: place.files.clone(),
+        search: "keyword",
+        index,
+        again: command(&["update"])?,
+        serve: command(&["mcp"])?,
+        edit: Edit::Command,
+        call: |query| {
+            // A dash would mean that a word must not be there.
+            let words = query.replace(|letter: char| !letter.is_alphanumeric(), " ");
+            let searches = json!([{"type": "lex", "query": words.trim()}]);
+            json!({"name": "query", "arguments": {"searches": searches, "limit": 10, "rerank": false}})
+        },
+    })
+}
+
+/// The model of the product in the places where the others look for one that they have fetched.
+pub(super) fn lay_out_models(folder: &Path) -> Result<()> {
+    const REVISION: &str = "0000000000000000000000000000000000000001";
+    let fetched = folder.join("models/models--Qdrant--all-MiniLM-L6-v2-onnx");
+    fs::create_dir_all(fetched.join("refs"))?;
+    fs::write(fetched.join("refs/main"), REVISION)?;
+    lay_out(&fetched.join("snapshots").join(REVISION), "model.onnx")?;
+    lay_out(&folder.join("models/Xenova/all-MiniLM-L6-v2"), "onnx/model_quantized.onnx")
+}
+
+fn lay_out(folder: &Path, weights: &str) -> Result<()> {
+    let model = root().join("crates/embed/model");
+    let weights = folder.join(weights);
+    fs::create_dir_all(weights.parent().unwrap_or(folder))?;
+    fs::copy(model.join("minilm-l6-v2-int8.onnx"), weights)?;
+    fs::copy(model.join("tokenizer.json"), folder.join("tokenizer.json"))?;
+    let tokens = json!({
+        "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]",
+        "mask_token": "[MASK]"
+    });
+    let mut tokenizer = tokens.clone();
+    tokenizer["tokenizer_class"] = json!("BertTokenizer");
+    tokenizer["do_lower_case"] = json!(true);
+    tokenizer["model_max_length"] = json!(256);
+    let config = json!({
+        "architectures": ["BertModel"], "model_type": "bert", "hidden_size": 384,
+        "intermediate_size": 1536, "max_position_embeddings": 512, "num_attention_heads": 12,
+        "num_hidden_layers": 6, "pad_token_id": 0, "vocab_size": 30522
+    });
+    let files =
+        [("special_tokens_map", tokens), ("tokenizer_config", tokenizer), ("config", config)];
+    for (name, content) in files {
+        fs::write(folder.join(name).with_extension("json"), content.to_string())?;
+    }
+    Ok(())
+}
