@@ -45,7 +45,7 @@ pub struct KnowledgeParams {
     pub task: Option<String>,
     /// Only nodes of these types, such as `guideline`; all if empty
     pub types: Vec<String>,
-    /// Tokens of all nodes together
+    /// Tokens of a text that is made of it: nodes with their titles, and names of what does not fit
     pub max_tokens: usize,
 }
 
@@ -61,8 +61,10 @@ pub struct KnowledgeDigest {
     /// As many as fit
     pub nodes: Vec<KnowledgeNode>,
     pub total_tokens: usize,
-    /// What did not fit
+    /// What did not fit, and is not below another of these; as many as fit
     pub omitted: Vec<OmittedNode>,
+    /// How many did not fit, named or not
+    pub omitted_count: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -161,7 +161,7 @@ pub fn missing(intent: &str) -> Option<String> {
     }
     let before = sentence_end(&intent[..at]);
     let wanted = core(before);
-    if words::stems(wanted).is_empty() {
+    if words::Stems::of(wanted).is_empty() {
         let after = intent.get(at + cue.len()..).unwrap_or_default();
         let after = after.split(['.', ';']).next().unwrap_or_default();
         let after = core(after);

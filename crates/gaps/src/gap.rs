@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::{AskKind, core};
 use crate::group::{Embed, Meaning, dot, place, unit};
-use crate::words::{overlap, stems};
+use crate::words::Stems;
 
 /// Wordings that a gap remembers.
 const WORDINGS: usize = 20;
@@ -325,14 +325,18 @@ pub struct Closing {
 
 /// Which open gaps are answered by what is new, each by what answers it best.
 pub fn answered(gaps: &[Gap], fresh: &[Fresh]) -> Vec<Closing> {
-    let fresh: Vec<(&Fresh, std::collections::BTreeSet<String>)> =
-        fresh.iter().map(|new| (new, stems(&format!("{} {}", new.title, new.text)))).collect();
+    let fresh: Vec<(&Fresh, Stems, Stems)> = fresh
+        .iter()
+        .map(|new| {
+            let all = format!("{} {}", new.title, new.text);
+            (new, Stems::of(&new.title), Stems::of(&all))
+        })
+        .collect();
     let open = gaps.iter().filter(|gap| gap.status.is_open());
     let closings = open.filter_map(|gap| {
-        let wanted = stems(&gap.label);
-        let answers = fresh.iter().filter_map(|(new, words)| {
-            let shared = wanted.intersection(words).count() as f32 / wanted.len().max(1) as f32;
-            let title = overlap(&wanted, &stems(&new.title));
+        let wanted = Stems::of(&gap.label);
+        let answers = fresh.iter().filter_map(|(new, title, all)| {
+            let (shared, title) = (wanted.found_in(all), wanted.overlap(title));
             Some((likeness(gap, new, shared, title)?, *new))
         });
         let best = answers.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.id.cmp(&a.1.id)))?;

@@ -5,10 +5,10 @@
 //! "create a user" are not. Groups are joined while the average likeness between them is high
 //! enough (average linkage), which neither chains asks along like links nor breaks up what varies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::ask::core;
-use crate::words::{opposed, overlap, stems};
+use crate::words::Stems;
 
 /// Groups are joined while they are at least this alike on average.
 pub const THRESHOLD: f32 = 0.36;
@@ -16,8 +16,8 @@ pub const THRESHOLD: f32 = 0.36;
 const PLACED: f32 = 0.45;
 /// What shared words weigh beside vectors.
 const LEXICAL: f32 = 0.25;
-/// So many different asks are compared with each other; the others join the group they are most
-/// like. It bounds time and memory, which grow with the square.
+/// So many different asks, the most frequent, are compared with each other; the others join a group
+/// of these or stand alone. It bounds time and memory, which grow with the square of this number.
 const COMPARED: usize = 2_000;
 
 /// Text to vector of length 1; `None` when there is no model, and words alone decide.
@@ -28,9 +28,9 @@ pub type Embed<'a> = &'a (dyn Fn(&str) -> Option<Vec<f32>> + 'a);
 pub struct Group {
     /// Places in what was grouped, ascending.
     pub members: Vec<usize>,
-    /// The most typical of the members, in its own words.
+    /// The most typical of the members that were compared, in its own words.
     pub label: String,
-    /// The mean of the members' vectors, of length 1; empty without a model.
+    /// The mean of their vectors, of length 1; empty without a model.
     pub centroid: Vec<f32>,
 }
 
@@ -38,24 +38,24 @@ pub struct Group {
 #[derive(Debug, Clone)]
 pub struct Meaning {
     vector: Vec<f32>,
-    stems: BTreeSet<String>,
+    stems: Stems,
 }
 
 impl Meaning {
     pub fn of(text: &str, embed: Embed<'_>) -> Self {
         let core = core(text);
-        Self { vector: embed(core).unwrap_or_default(), stems: stems(core) }
+        Self { vector: embed(core).unwrap_or_default(), stems: Stems::of(core) }
     }
 
     /// Of a group that was found before.
     pub fn known(label: &str, centroid: &[f32]) -> Self {
-        Self { vector: centroid.to_vec(), stems: stems(core(label)) }
+        Self { vector: centroid.to_vec(), stems: Stems::of(core(label)) }
     }
 
     /// How alike two asks are, up to 1.
     pub fn likeness(&self, other: &Self) -> f32 {
-        let mut words = overlap(&self.stems, &other.stems);
-        if opposed(&self.stems, &other.stems) {
+        let mut words = self.stems.overlap(&other.stems);
+        if self.stems.opposes(&other.stems) {
             words -= 1.0;
         }
         if self.vector.is_empty() || other.vector.is_empty() {
@@ -80,13 +80,21 @@ pub fn group_at(texts: &[&str], embed: Embed<'_>, threshold: f32) -> Vec<Group> 
     let mut asks: Vec<(String, Vec<usize>)> = places.into_iter().collect();
     asks.sort_by(|a, b| (b.1.len(), &a.0).cmp(&(a.1.len(), &b.0)));
     let meanings: Vec<Meaning> = asks.iter().map(|(text, _)| Meaning::of(text, embed)).collect();
-    let compared = meanings.len().min(COMPARED);
-    let mut clusters = agglomerate(&meanings[..compared], threshold);
-    for late in compared..meanings.len() {
-        join_nearest(&mut clusters, &meanings, late, threshold);
+    let (compared, late) = meanings.split_at(meanings.len().min(COMPARED));
+    let clusters = agglomerate(compared, threshold).into_iter();
+    let mut groups: Vec<Group> =
+        clusters.map(|cluster| finish(&cluster, &asks, &meanings, texts)).collect();
+    let centres: Vec<Meaning> =
+        groups.iter().map(|group| Meaning::known(&group.label, &group.centroid)).collect();
+    for (ask, meaning) in (compared.len()..).zip(late) {
+        match place(meaning, centres.iter().enumerate()) {
+            Some(known) => groups[known].members.extend(&asks[ask].1),
+            None => groups.push(finish(&[ask], &asks, &meanings, texts)),
+        }
     }
-    let made = clusters.into_iter().map(|cluster| finish(&cluster, &asks, &meanings, texts));
-    let mut groups: Vec<Group> = made.collect();
+    for group in &mut groups {
+        group.members.sort_unstable();
+    }
     groups.sort_by(|a, b| (b.members.len(), &a.label).cmp(&(a.members.len(), &b.label)));
     groups
 }
@@ -107,71 +115,82 @@ fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Average linkage: joins the two groups that are most alike until none are alike enough.
+/// Average linkage: joins groups that are each other's likest until none are alike enough.
+///
+/// From any group, a chain leads to the one it is most like, from there to the one that is most
+/// like, and so on, until two are each other's. Joining those two at once gives the same groups as
+/// always joining the two that are most alike of all: with averages, no join makes a third group
+/// more like the new one than it was like the likelier of its parts. For the same reason a group
+/// that is not enough like any other never will be.
 fn agglomerate(meanings: &[Meaning], threshold: f32) -> Vec<Vec<usize>> {
-    let count = meanings.len();
-    let mut clusters: Vec<Vec<usize>> = (0..count).map(|ask| vec![ask]).collect();
-    // Only the lower half is filled: `likeness[a][b]` with b < a.
-    let mut likeness: Vec<Vec<f32>> =
-        (0..count).map(|a| (0..a).map(|b| meanings[a].likeness(&meanings[b])).collect()).collect();
-    let mut best: Vec<Option<(usize, f32)>> =
-        likeness.iter().map(|row| likest(row, &clusters)).collect();
-    loop {
-        let pairs = best.iter().enumerate().filter_map(|(a, b)| b.map(|(b, score)| (a, b, score)));
-        let likest_pair =
-            pairs.max_by(|x, y| x.2.total_cmp(&y.2).then((y.0, y.1).cmp(&(x.0, x.1))));
-        let Some((gone, kept, score)) = likest_pair else { break };
-        if score < threshold {
-            break;
+    let mut table = Table::new(meanings);
+    let mut open: Vec<usize> = (0..meanings.len()).collect();
+    let mut chain: Vec<usize> = Vec::new();
+    let mut settled = Vec::new();
+    while let Some(&first) = open.first() {
+        if chain.is_empty() {
+            chain.push(first);
         }
-        merge(&mut likeness, &mut clusters, kept, gone);
-        best[gone] = None;
-        for row in 0..count {
-            let stale = best[row].is_some_and(|(b, _)| b == kept || b == gone);
-            if row == kept || (stale && !clusters[row].is_empty()) {
-                best[row] = likest(&likeness[row], &clusters);
-            } else if row > kept && !clusters[row].is_empty() {
-                let score = likeness[row][kept];
-                if best[row].is_none_or(|(_, known)| score > known) {
-                    best[row] = Some((kept, score));
-                }
+        let tip = chain[chain.len() - 1];
+        let before = chain.len().checked_sub(2).map(|before| chain[before]);
+        match table.likest(tip, before, &open).filter(|(_, score)| *score >= threshold) {
+            Some((other, _)) if Some(other) == before => {
+                chain.truncate(chain.len() - 2);
+                let (kept, gone) = (tip.min(other), tip.max(other));
+                table.merge(kept, gone, &open);
+                open.retain(|&one| one != gone);
+            }
+            Some((other, _)) => chain.push(other),
+            None => {
+                chain.pop();
+                open.retain(|&one| one != tip);
+                settled.push(std::mem::take(&mut table.clusters[tip]));
             }
         }
     }
-    clusters.retain(|cluster| !cluster.is_empty());
-    clusters
+    settled
 }
 
-fn likest(row: &[f32], clusters: &[Vec<usize>]) -> Option<(usize, f32)> {
-    let alive = row.iter().copied().enumerate().filter(|(b, _)| !clusters[*b].is_empty());
-    alive.max_by(|x, y| x.1.total_cmp(&y.1).then(y.0.cmp(&x.0)))
+/// Groups, and how alike any two of them are on average.
+struct Table {
+    clusters: Vec<Vec<usize>>,
+    /// Only the lower half is filled: `likeness[a][b]` with b < a.
+    likeness: Vec<Vec<f32>>,
 }
 
-/// `gone` becomes part of `kept`; the likeness to any other is the average over all members.
-fn merge(likeness: &mut [Vec<f32>], clusters: &mut [Vec<usize>], kept: usize, gone: usize) {
-    let (kept_size, gone_size) = (clusters[kept].len() as f32, clusters[gone].len() as f32);
-    for other in (0..clusters.len()).filter(|&other| other != kept && other != gone) {
-        if clusters[other].is_empty() {
-            continue;
+impl Table {
+    fn new(meanings: &[Meaning]) -> Self {
+        let row = |a: usize| (0..a).map(|b| meanings[a].likeness(&meanings[b])).collect();
+        Self {
+            clusters: (0..meanings.len()).map(|ask| vec![ask]).collect(),
+            likeness: (0..meanings.len()).map(row).collect(),
         }
-        let of = |a: usize, b: usize| if a > b { likeness[a][b] } else { likeness[b][a] };
-        let total = of(kept, other) * kept_size + of(gone, other) * gone_size;
-        let (row, column) = (kept.max(other), kept.min(other));
-        likeness[row][column] = total / (kept_size + gone_size);
     }
-    let moved = std::mem::take(&mut clusters[gone]);
-    clusters[kept].extend(moved);
-}
 
-fn join_nearest(clusters: &mut Vec<Vec<usize>>, meanings: &[Meaning], late: usize, threshold: f32) {
-    let average = |cluster: &Vec<usize>| {
-        let total: f32 = cluster.iter().map(|&ask| meanings[ask].likeness(&meanings[late])).sum();
-        total / cluster.len() as f32
-    };
-    let likest = clusters.iter().map(average).enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
-    match likest {
-        Some((cluster, likeness)) if likeness >= threshold => clusters[cluster].push(late),
-        _ => clusters.push(vec![late]),
+    fn between(&self, a: usize, b: usize) -> f32 {
+        self.likeness[a.max(b)][a.min(b)]
+    }
+
+    /// The group that one is most like. Among equals it is the one it came from, so that a chain
+    /// ends; or else the first.
+    fn likest(&self, tip: usize, before: Option<usize>, open: &[usize]) -> Option<(usize, f32)> {
+        let others = open.iter().filter(|&&other| other != tip);
+        let likest = others.map(|&other| (other, self.between(tip, other)));
+        likest.max_by(|a, b| {
+            let came_from = |other: usize| Some(other) == before;
+            a.1.total_cmp(&b.1).then(came_from(a.0).cmp(&came_from(b.0))).then(b.0.cmp(&a.0))
+        })
+    }
+
+    /// `gone` becomes part of `kept`; the likeness to any other is the average over all members.
+    fn merge(&mut self, kept: usize, gone: usize, open: &[usize]) {
+        let sizes = [kept, gone].map(|one| self.clusters[one].len() as f32);
+        for &other in open.iter().filter(|&&other| other != kept && other != gone) {
+            let total = self.between(kept, other) * sizes[0] + self.between(gone, other) * sizes[1];
+            self.likeness[kept.max(other)][kept.min(other)] = total / (sizes[0] + sizes[1]);
+        }
+        let moved = std::mem::take(&mut self.clusters[gone]);
+        self.clusters[kept].extend(moved);
     }
 }
 
@@ -181,15 +200,15 @@ fn finish(
     meanings: &[Meaning],
     texts: &[&str],
 ) -> Group {
-    let mut members: Vec<usize> = cluster.iter().flat_map(|&ask| asks[ask].1.clone()).collect();
-    members.sort_unstable();
+    let members = cluster.iter().flat_map(|&ask| asks[ask].1.clone()).collect();
     let centroid = centroid(cluster, asks, meanings);
     let typical = |&ask: &usize| {
         let likeness: f32 = cluster
             .iter()
             .map(|&other| meanings[ask].likeness(&meanings[other]) * asks[other].1.len() as f32)
             .sum();
-        (likeness, ask)
+        // Coarse enough that processors agree, whose vectors differ in the last digits.
+        ((likeness * 1_000.0).round(), ask)
     };
     // Asks are in order of frequency and alphabet: among equals, the first stays the label.
     let best = cluster.iter().map(typical).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));

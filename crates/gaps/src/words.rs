@@ -1,6 +1,8 @@
 //! Words, for comparing and showing what people asked for.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 /// Words that do not tell one ask from another.
@@ -15,11 +17,78 @@ static EMPTY_WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The words of a text that carry meaning, reduced to their stems.
-pub(crate) fn stems(text: &str) -> BTreeSet<String> {
+/// The words of a text that carry meaning, reduced to their stems and made ready to be compared
+/// with those of very many others.
+#[derive(Debug, Clone)]
+pub(crate) struct Stems {
+    /// Of each stem a number that stands for it, ascending.
+    numbers: Vec<u64>,
+    /// For each axis of [`OPPOSITES`], whether the text does (or undoes) what it is about.
+    sides: [Option<bool>; AXES],
+}
+
+impl Stems {
+    pub(crate) fn of(text: &str) -> Self {
+        let numbers = numbers(text);
+        let sides = OPPOSITES.each_ref().map(|axis| {
+            let [does, undoes] = axis.each_ref().map(|side| shared(side, &numbers) > 0);
+            (does != undoes).then_some(does)
+        });
+        Self { numbers, sides }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// How many of its words another text has, 0 to 1.
+    pub(crate) fn found_in(&self, other: &Self) -> f32 {
+        shared(&self.numbers, &other.numbers) as f32 / self.numbers.len().max(1) as f32
+    }
+
+    /// How much of their words two texts share, 0 to 1.
+    pub(crate) fn overlap(&self, other: &Self) -> f32 {
+        let total = self.numbers.len() + other.numbers.len();
+        2.0 * shared(&self.numbers, &other.numbers) as f32 / total.max(1) as f32
+    }
+
+    /// Whether one text undoes what the other does.
+    pub(crate) fn opposes(&self, other: &Self) -> bool {
+        let mut sides = self.sides.iter().zip(&other.sides);
+        sides.any(|pair| matches!(pair, (Some(a), Some(b)) if a != b))
+    }
+}
+
+fn numbers(text: &str) -> Vec<u64> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words = words.map(str::to_lowercase);
-    words.filter(|word| !EMPTY_WORDS.contains(&word.as_str())).map(|word| stem(&word)).collect()
+    let words = words.filter(|word| !EMPTY_WORDS.contains(&word.as_str()));
+    let mut numbers: Vec<u64> = words.map(|word| number(&stem(&word))).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn number(stem: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    stem.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// How many numbers two ascending rows have in common.
+fn shared(a: &[u64], b: &[u64]) -> usize {
+    let (mut a, mut b, mut count) = (a, b, 0);
+    while let ([first, rest_of_a @ ..], [second, rest_of_b @ ..]) = (a, b) {
+        match first.cmp(second) {
+            Ordering::Less => a = rest_of_a,
+            Ordering::Greater => b = rest_of_b,
+            Ordering::Equal => {
+                count += 1;
+                (a, b) = (rest_of_a, rest_of_b);
+            }
+        }
+    }
+    count
 }
 
 /// Takes the endings of English inflection off. Crude on purpose: the same word in two forms
@@ -54,41 +123,26 @@ fn stem(word: &str) -> String {
     letters.into_iter().collect()
 }
 
-/// How much of their words two texts share, 0 to 1.
-pub(crate) fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
-    let total = a.len() + b.len();
-    if total == 0 {
-        return 0.0;
-    }
-    2.0 * a.intersection(b).count() as f32 / total as f32
-}
+const AXES: usize = 3;
 
 /// Words that do, and words that undo it. Vectors of such asks are near, and they are not alike.
-static OPPOSITES: LazyLock<[[BTreeSet<String>; 2]; 3]> = LazyLock::new(|| {
+static OPPOSITES: LazyLock<[[Vec<u64>; 2]; AXES]> = LazyLock::new(|| {
     [
         [
-            stems("create add invite open book schedule enable grant start activate install join"),
-            stems("delete remove cancel revoke disable stop deactivate uninstall leave close undo"),
+            numbers(
+                "create add invite open book schedule enable grant start activate install join",
+            ),
+            numbers(
+                "delete remove cancel revoke disable stop deactivate uninstall leave close undo",
+            ),
         ],
-        [stems("import upload ingest load"), stems("export download")],
+        [numbers("import upload ingest load"), numbers("export download")],
         [
-            stems("lock hide archive mute block"),
-            stems("unlock show unarchive unmute unblock restore"),
+            numbers("lock hide archive mute block"),
+            numbers("unlock show unarchive unmute unblock restore"),
         ],
     ]
 });
-
-/// Whether one text undoes what the other does.
-pub(crate) fn opposed(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
-    let side = |words: &BTreeSet<String>, axis: &[BTreeSet<String>; 2]| {
-        let [does, undoes] = [&axis[0], &axis[1]].map(|side| !side.is_disjoint(words));
-        (does != undoes).then_some(does)
-    };
-    OPPOSITES.iter().any(|axis| match (side(a, axis), side(b, axis)) {
-        (Some(a), Some(b)) => a != b,
-        _ => false,
-    })
-}
 
 /// At most this many characters, on one line, ended by an ellipsis if cut.
 pub(crate) fn clip(text: &str, chars: usize) -> String {

@@ -159,3 +159,20 @@ fn without_a_model_words_decide() {
     assert_eq!(members, [&[0, 1][..], &[3], &[2]]);
     assert!(groups[0].centroid.is_empty());
 }
+
+/// Far more than are compared with each other: each joins the group that it is like, or stands
+/// alone.
+#[test]
+fn very_many_asks_are_grouped() {
+    let wishes = ["export invoice", "translate page", "book flight", "mute channel"];
+    let often = wishes.iter().flat_map(|wish| (0..3).map(move |_| (*wish).to_owned()));
+    let once = (0..6_000).map(|n| format!("{} x{n}", wishes[n % wishes.len()]));
+    let unlike = (0..50).map(|n| format!("q{n} w{n} e{n}"));
+    let texts: Vec<String> = often.chain(once).chain(unlike).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let groups = group(&texts, &|_| None);
+    let sizes: Vec<usize> = groups.iter().map(|group| group.members.len()).collect();
+    assert_eq!(sizes.iter().sum::<usize>(), texts.len(), "every ask is in one group");
+    assert_eq!(sizes[..4], [1_503; 4]);
+    assert_eq!(sizes.len(), 54);
+}

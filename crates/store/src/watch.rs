@@ -72,7 +72,7 @@ async fn listen(listener: PgListener, callback: Callback) {
 async fn hear(mut listener: PgListener, tell: watch::Sender<()>) {
     loop {
         match listener.try_recv().await {
-            Ok(_) => _ = tell.send_replace(()),
+            Ok(_) => tell.send_replace(()),
             Err(sqlx::Error::PoolClosed) => return,
             Err(error) => {
                 tracing::warn!(%error, "changes of other processes are not seen for now");

@@ -86,6 +86,7 @@ fn knowledge(params: &KnowledgeParams) -> KnowledgeDigest {
             title: format!("Deploying (beyond {})", params.max_tokens),
             tokens: 9_000,
         }],
+        omitted_count: 2,
     }
 }
 

@@ -54,7 +54,7 @@ fn what_is_built_in_makes_real_files() {
     assert!(again.starts_with("unchanged"), "{again}");
     let small = ["compose", "preview", "agents-md", "--set", "max_tokens=6"];
     let small = done(root, home, &small);
-    assert!(small.contains("Ask for these"), "what does not fit is named: {small}");
+    assert!(small.contains("more sections are found with"), "what does not fit is told: {small}");
     let comparison = done(root, home, &["compose", "preview", "capability-comparison"]);
     assert!(comparison.contains("Claude Code") && comparison.contains("Hooks"), "{comparison}");
     let clients = std::fs::read_to_string(root.join("docs/mcp-clients.md")).unwrap();

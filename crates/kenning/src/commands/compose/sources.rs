@@ -30,6 +30,12 @@ use serde_json::Value;
 
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 60 * 60 * 1_000;
+/// Tokens that are kept for what a template says around the knowledge.
+const AROUND: usize = 100;
+/// Tokens of what makes a title a heading.
+const HEADING: usize = 4;
+/// What is left out is named within a fourth of the budget.
+const NAMES: usize = 4;
 /// So many counts take some 20 MB; beyond that it begins anew.
 const MAX_COUNTED: usize = 300_000;
 
@@ -43,6 +49,30 @@ pub(in crate::commands) struct Rooms {
     pub(super) compose: OnceLock<Compose>,
     /// Tokens of texts, by their hash: the same text is asked about again and again.
     counted: Mutex<HashMap<blake3::Hash, usize>>,
+}
+
+/// A node that may become part of a text.
+struct Weighed<'a> {
+    node: NodeRef<'a>,
+    text: String,
+    tokens: usize,
+    /// With its heading.
+    cost: usize,
+}
+
+impl From<Weighed<'_>> for KnowledgeNode {
+    fn from(Weighed { node, text, tokens, .. }: Weighed<'_>) -> Self {
+        Self {
+            id: node.id().to_owned(),
+            base: node.base().name().to_owned(),
+            path: node.path(),
+            title: node.title().to_owned(),
+            kind: node.kind().to_owned(),
+            status: node.status().to_owned(),
+            text,
+            tokens,
+        }
+    }
 }
 
 impl Sources for Rooms {
@@ -92,26 +122,60 @@ impl Rooms {
         }
     }
 
+    /// What fits in the budget. If that is not all, a part of the budget is for the names of what
+    /// is left out; whoever asks for one of these is given what is below it, too.
     fn knowledge(&self, params: &KnowledgeParams) -> Result<KnowledgeDigest, SourceError> {
         let snapshot = self.library.snapshot();
         let mut digest = KnowledgeDigest { bases: bases(&snapshot), ..KnowledgeDigest::default() };
-        for node in self.wanted(&snapshot, params)? {
-            let text = node.body().trim().to_owned();
-            if text.is_empty() {
+        let nodes = self.wanted(&snapshot, params)?.into_iter();
+        let nodes: Vec<Weighed<'_>> = nodes.filter_map(|node| self.weighed(node)).collect();
+        let budget = params.max_tokens.saturating_sub(AROUND);
+        let all: usize = nodes.iter().map(|one| one.cost).sum();
+        let for_names = if all > budget { budget / NAMES } else { 0 };
+        let (mut for_texts, mut left_out) = (budget - for_names, Vec::new());
+        for one in nodes {
+            if one.cost > for_texts {
+                left_out.push(one);
                 continue;
             }
-            let tokens = self.tokens(&text);
-            let (id, path, title) = (node.id().to_owned(), node.path(), node.title().to_owned());
-            if digest.total_tokens + tokens > params.max_tokens {
-                digest.omitted.push(OmittedNode { id, path, title, tokens });
-                continue;
-            }
-            digest.total_tokens += tokens;
-            let (base, kind) = (node.base().name().to_owned(), node.kind().to_owned());
-            let status = node.status().to_owned();
-            digest.nodes.push(KnowledgeNode { id, base, path, title, kind, status, text, tokens });
+            for_texts -= one.cost;
+            digest.total_tokens += one.tokens;
+            digest.nodes.push(one.into());
         }
+        digest.omitted_count = left_out.len();
+        digest.omitted = self.named(&left_out, for_names);
         Ok(digest)
+    }
+
+    /// A node with a text of its own, and what it takes of a budget.
+    fn weighed<'a>(&self, node: NodeRef<'a>) -> Option<Weighed<'a>> {
+        let text = node.body().trim().to_owned();
+        if text.is_empty() {
+            return None;
+        }
+        let tokens = self.tokens(&text);
+        Some(Weighed { node, cost: tokens + self.tokens(node.title()) + HEADING, tokens, text })
+    }
+
+    /// The uppermost of what is left out, as many as fit.
+    fn named(&self, left_out: &[Weighed<'_>], mut budget: usize) -> Vec<OmittedNode> {
+        let ids: HashSet<&str> = left_out.iter().map(|one| one.node.id()).collect();
+        let is_below_another = |node: NodeRef<'_>| {
+            let mut above = std::iter::successors(node.parent(), |node| node.parent());
+            above.any(|node| ids.contains(node.id()))
+        };
+        let mut named = Vec::new();
+        for Weighed { node, tokens, .. } in left_out {
+            if is_below_another(*node) {
+                continue;
+            }
+            let (id, title) = (node.id().to_owned(), node.title().to_owned());
+            let cost = self.tokens(&format!("- `{id}`: {title}\n"));
+            let Some(rest) = budget.checked_sub(cost) else { break };
+            budget = rest;
+            named.push(OmittedNode { id, path: node.path(), title, tokens: *tokens });
+        }
+        named
     }
 
     /// How many tokens a text has, counted once for each text there is.
