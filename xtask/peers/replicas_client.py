@@ -140,6 +140,8 @@ class Load:
         os.kill(int(PID), signal.SIGTERM)
         async with web() as http:
             draining = await http.get(f"{ONE}/readyz")
+            while draining.json()["ready"]:
+                draining = await http.get(f"{ONE}/readyz")
             assert draining.json() == {"ready": False, "waiting_for": ["stopping"]}, draining.text
             while True:
                 try:

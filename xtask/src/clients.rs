@@ -5,7 +5,7 @@ mod installed;
 use anyhow::{Result, ensure};
 
 use crate::outside::Parts;
-use crate::run::{read, root};
+use crate::run::{patiently, read, root};
 
 const TOOLS: [&str; 13] = [
     "discover_context",
@@ -43,8 +43,11 @@ fn inspector(parts: &Parts, era: &str) -> Result<()> {
     ensure!(called.contains("\"id\":\"guidelines.security\""), "unexpected answer: {called}");
     let arguments = "{\"agent\":\"gemini\",\"capability\":\"undo what it did to my files\"}";
     let call = ["tools/call", "--tool-name", "lookup_capability", "--tool-args-json", arguments];
-    let found = read(&mut inspect(parts, era, &call)?)?;
-    ensure!(found.contains("\"name\":\"Checkpoints\""), "unexpected answer: {found}");
+    patiently(|| {
+        let found = read(&mut inspect(parts, era, &call)?)?;
+        ensure!(found.contains("\"name\":\"Checkpoints\""), "unexpected answer: {found}");
+        Ok(())
+    })?;
     // A fault of ours would be an error of the client, or none.
     let nobody = "{\"agent\":\"emacs\",\"capability\":\"hooks\"}";
     let call = ["tools/call", "--tool-name", "lookup_capability", "--tool-args-json", nobody];
@@ -71,9 +74,11 @@ fn claude_code(parts: &Parts) -> Result<()> {
     // Whether an earlier run left an entry is of no interest.
     let _ = remove.args(["mcp", "remove", "kenning"]).output();
     read(parts.program("claude")?.args(["mcp", "add", "kenning", "--"]).args(server()))?;
-    let listed = read(parts.program("claude")?.args(["mcp", "list"]))?;
-    ensure!(listed.contains("Connected"), "Claude Code is not connected: {listed}");
-    Ok(())
+    patiently(|| {
+        let listed = read(parts.program("claude")?.args(["mcp", "list"]))?;
+        ensure!(listed.contains("Connected"), "Claude Code is not connected: {listed}");
+        Ok(())
+    })
 }
 
 fn server() -> [String; 4] {

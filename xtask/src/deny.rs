@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::run::{cargo, root, run};
+use crate::run::{cargo, patiently, root, run};
 
 /// Pinned, as all that comes from outside.
 const CARGO_DENY: &str = "cargo-deny@0.20.2";
@@ -30,7 +30,8 @@ fn program() -> Result<PathBuf> {
         return Ok(program);
     }
     let folder = folder.display().to_string();
-    cargo(&["install", "--locked", "--debug", "--quiet", "--root", &folder, CARGO_DENY])?;
+    let install = ["install", "--locked", "--debug", "--quiet", "--root", &folder, CARGO_DENY];
+    patiently(|| cargo(&install))?;
     fs::write(stamp, CARGO_DENY)?;
     Ok(program)
 }

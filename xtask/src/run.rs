@@ -4,8 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+
+const PATIENCE: Duration = Duration::from_mins(3);
 
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -60,6 +63,21 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("`{shown}` did not start"))?;
     ensure!(status.success(), "`{shown}` failed: {status}");
     Ok(())
+}
+
+/// Tries again for some minutes. Clients give a server that starts a few seconds, which is not much
+/// on a busy machine; and what comes from outside comes through a network.
+pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let began = Instant::now();
+    loop {
+        match attempt() {
+            Err(error) if began.elapsed() < PATIENCE => {
+                eprintln!("once more: {error:#}");
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Runs a program and returns what it printed on standard output.

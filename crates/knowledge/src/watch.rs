@@ -40,6 +40,8 @@ impl Watcher {
             .map(|notifier| Arc::new(Mutex::new(notifier)));
         let mut folders = Folders::new(notifier.as_ref().map(Arc::downgrade));
         folders.cover(&library);
+        // Files may have changed after they were read and before they were watched.
+        let _ = events.send(Heard::Change);
         std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || follow(&library, &mut folders, &heard, &changed))?;

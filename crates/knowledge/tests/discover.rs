@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 /// Scores may move this much, from one processor to another, before it is a change.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE: f64 = 0.08;
+const WORTH_LOADING: f64 = 0.5;
 
 fn embedded(root: &Path) -> Arc<Library> {
     let base = Base::new("kb", root, &["**/*.md".to_owned()], &[]).unwrap();
@@ -105,13 +106,26 @@ fn every_task_type_has_its_golden_recommendations() {
         return;
     }
     for (golden, found) in golden.iter().zip(&found) {
-        let of = |all: &[(String, f64)]| all.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
-        assert_eq!(of(&found.recommendations), of(&golden.recommendations), "{}", golden.task);
-        for ((id, score), (_, expected)) in
-            found.recommendations.iter().zip(&golden.recommendations)
-        {
-            assert!((score - expected).abs() <= TOLERANCE, "{id}: {score}, not {expected}");
-        }
+        check(&golden.task, &golden.recommendations, &found.recommendations);
+    }
+}
+
+/// What is worth loading is the same, with about the same scores; what is far ahead comes first.
+fn check(task: &str, golden: &[(String, f64)], found: &[(String, f64)]) {
+    let of = |all: &[(String, f64)], wanted: &str| {
+        all.iter().find(|(id, _)| id == wanted).map(|(_, score)| *score)
+    };
+    for (id, expected) in golden.iter().filter(|(_, score)| *score >= WORTH_LOADING) {
+        let score = of(found, id).unwrap_or_else(|| panic!("{task}: {id} is not found: {found:?}"));
+        assert!((score - expected).abs() <= TOLERANCE, "{task}: {id}: {score}, not {expected}");
+    }
+    for (id, score) in found.iter().filter(|(_, score)| *score >= WORTH_LOADING + TOLERANCE) {
+        assert!(of(golden, id).is_some(), "{task}: {id} ({score}) is new");
+    }
+    if let [(first, best), (_, next), ..] = golden
+        && best - next > TOLERANCE
+    {
+        assert_eq!(found[0].0, *first, "{task}");
     }
 }
 

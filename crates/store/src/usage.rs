@@ -22,7 +22,11 @@ const ROWS: usize = 1_000;
 
 /// What was counted and is not written yet.
 #[derive(Default)]
-pub(crate) struct Tally(Mutex<Gathered>);
+pub(crate) struct Tally {
+    gathered: Mutex<Gathered>,
+    /// Held by whoever writes: who comes next finds what was written, and not the time in between.
+    writing: tokio::sync::Mutex<()>,
+}
 
 #[derive(Default)]
 struct Gathered {
@@ -42,7 +46,7 @@ struct Count {
 
 impl Tally {
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds counts; says whether somebody has to promise to write them.
@@ -120,6 +124,7 @@ async fn write_soon(pool: Pool, used: Arc<Tally>) {
 /// Writes what was gathered. What cannot be written is gathered again, and written with what is
 /// counted next.
 async fn write(pool: &Pool, used: &Tally) -> Result<(), sqlx::Error> {
+    let _writing = used.writing.lock().await;
     let counts = used.take();
     let written = insert(pool, &counts).await;
     if written.is_err() && used.add(counts.into_iter()) == Promise::Due {

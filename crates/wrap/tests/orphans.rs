@@ -6,13 +6,20 @@ mod support;
 
 use std::process::Command;
 
-use support::{Process, is_alive, wait_until_gone, wrapped};
+use support::{Process, is_alive, wait_until_gone};
 
 /// A server that says its process id and then stays, whatever it is told.
 const STUBBORN: &str = "trap '' TERM INT HUP; echo $$; while :; do sleep 0.1; done";
 /// One that also has a child which stays.
 const PARENT: &str =
     "sh -c \"trap '' TERM; while :; do sleep 0.1; done\" </dev/null >/dev/null & echo $!; exec cat";
+
+/// A wrapper that does not wait long for a server to end by itself.
+fn wrapped(command: &[&str]) -> Command {
+    let mut wrapper = support::wrapped(command);
+    wrapper.env("WRAP_GRACE_MS", "500");
+    wrapper
+}
 
 fn start(script: &str) -> (Process, u32) {
     let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));

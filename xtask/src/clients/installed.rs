@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::outside::{MOVE_FILES, Parts};
-use crate::run::{read_both, root, run};
+use crate::run::{patiently, read_both, root, run};
 
 /// A client whose program runs without an account and without a network.
 struct Client {
@@ -76,11 +76,14 @@ impl Client {
             fs::write(file, text.replace("PROJECT", &project.display().to_string()))?;
         }
         run(kenning(&home, &project).args(["install", self.id, "--scope", scope]))?;
-        let listed = self.list(parts, &home, &project)?;
-        let is_there = listed.contains("kenning") && listed.contains(self.sign);
-        ensure!(is_there, "{} ({scope}) does not find the server: {listed}", self.id);
+        patiently(|| {
+            let listed = self.list(parts, &home, &project)?;
+            let is_there = listed.contains("kenning") && listed.contains(self.sign);
+            ensure!(is_there, "{} ({scope}) does not find the server: {listed}", self.id);
+            Ok(())
+        })?;
         if self.id == "codex-cli" && scope == "user" {
-            codex_connects(parts, &home, &project)?;
+            patiently(|| codex_connects(parts, &home, &project))?;
         }
         run(kenning(&home, &project).args(["uninstall", self.id, "--scope", scope]))?;
         let listed = self.list(parts, &home, &project)?;

@@ -139,7 +139,7 @@ fn while_skills_are_registered() {
         // The one that was not acknowledged may have been made.
         let expected = [format!("{}.0.0", version - 1), format!("{version}.0.0")];
         assert!(expected.contains(&kept.to_owned()), "{kept}, not {expected:?}");
-        version += 1;
+        version = kept.split('.').next().unwrap().parse::<u64>().unwrap() + 1;
     }
 }
 

@@ -96,9 +96,8 @@ async fn agents_can_say_what_is_missing_and_why_they_call() {
     assert_eq!(found["results"][0]["path"], "COFFEE.md", "the tool does not see the parameter");
     let acknowledged = request(&client, "export the report as a PDF").await;
     assert_eq!(acknowledged, kenning_gaps::contract::ACKNOWLEDGEMENT);
-    client.cancel().await.unwrap();
-
     let gap = project.gap(|gap| gap["requests"] == 1).await;
+    client.cancel().await.unwrap();
     assert_eq!(gap["label"], "export the report as a PDF");
     let shown = project.json(&["gaps", "show", gap["id"].as_str().unwrap()]);
     let calls = shown["sessions"][0]["events"].as_array().unwrap();
@@ -172,8 +171,8 @@ async fn a_wrapped_server_is_heard() {
     let found = call(&client, "search_knowledge", arguments).await;
     assert_eq!(found["results"][0]["path"], "COFFEE.md");
     request(&client, "brew an espresso").await;
-    client.cancel().await.unwrap();
     let gap = project.gap(|gap| gap["projectId"] == "demo").await;
+    client.cancel().await.unwrap();
     assert_eq!(gap["label"], "brew an espresso");
     let forgotten = project.json(&["gaps", "forget", "--user", "ada"]);
     assert_eq!((&forgotten["events"], &forgotten["gaps"]), (&json!(2), &json!(1)));

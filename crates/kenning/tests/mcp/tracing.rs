@@ -153,11 +153,11 @@ async fn calls_on_stdio_are_traced_as_well() {
     let mut command = tokio::process::Command::from(kenning(&handbook(), &[]));
     command.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("{}/v1/traces", collector.endpoint));
     // Else it may share the server of another test, which traces nothing.
-    command.env("KENNING_SERVER_ATTACH", "false");
+    command.env("KENNING_SERVER_ATTACH", "false").env("OTEL_BSP_SCHEDULE_DELAY", "50");
     let client = ().serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
     call(&client, "list_knowledge_bases", json!({})).await;
-    client.cancel().await.unwrap();
     let span = collector.span("tools/call list_knowledge_bases").await;
+    client.cancel().await.unwrap();
     assert!(span.parent_span_id.is_empty());
 }
 

@@ -31,7 +31,10 @@ fn main() -> ExitCode {
         let guard = vec![std::env::current_exe().unwrap().into(), "guard".into()];
         Target::Program { command: arguments, guard }
     };
-    let options = Options { grace: Duration::from_millis(500), ..Options::new(target, "test") };
+    // Servers that end by themselves are given the time; tests of those that do not are impatient.
+    let grace = std::env::var("WRAP_GRACE_MS").ok().and_then(|grace| grace.parse().ok());
+    let grace = Duration::from_millis(grace.unwrap_or(30_000));
+    let options = Options { grace, ..Options::new(target, "test") };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match runtime.block_on(run(options, sink)) {
         Ok(exit) => {

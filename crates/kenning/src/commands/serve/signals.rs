@@ -7,8 +7,14 @@ const INTERRUPTED: i32 = 130;
 
 /// The first signal stops the server, which takes as long as it takes; a second one ends the
 /// process at once.
-pub(super) async fn stop_on_signal(stop: CancellationToken) {
-    let mut signals = Signals::new();
+///
+/// Whoever calls this, inside a runtime, is heard from then on, even before the future runs.
+pub(super) fn stop_on_signal(stop: CancellationToken) -> impl Future<Output = ()> + Send + 'static {
+    let signals = Signals::new();
+    attend(signals, stop)
+}
+
+async fn attend(mut signals: Signals, stop: CancellationToken) {
     signals.next().await;
     stop.cancel();
     signals.next().await;

@@ -93,11 +93,24 @@ impl ByHand {
         self.says(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
 
-    /// Until nothing is left in the pipe: what a process has read it has taken down.
+    /// Until nothing is left in the pipe and nobody works on what was: then it was taken down.
     fn wait_until_read(&self) {
-        while rustix::io::ioctl_fionread(&self.stdin).unwrap() > 0 {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+        let mut quiet = 0;
+        while quiet < 3 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let is_empty = rustix::io::ioctl_fionread(&self.stdin).unwrap() == 0;
+            quiet = if is_empty && self.sleeps() { quiet + 1 } else { 0 };
         }
+    }
+
+    /// Whether all of its threads wait for something.
+    fn sleeps(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let states = threads.filter_map(|thread| {
+            let stat = std::fs::read_to_string(thread.ok()?.path().join("stat")).ok()?;
+            stat.rsplit_once(") ")?.1.chars().next()
+        });
+        states.into_iter().all(|state| state == 'S')
     }
 
     /// The next line that answers something.
