@@ -103,6 +103,57 @@ fn links_are_followed_but_not_out_of_a_project() {
     }
 }
 
+/// A project that was cloned may have links where our files and folders would be.
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_project_makes_us_write_elsewhere() {
+    use std::os::unix::fs::symlink;
+    let home = Home::new();
+    let client = find("cursor").unwrap();
+    let file = home.file(client, Scope::Project);
+    let folder = file.parent().unwrap();
+    let elsewhere = home.home().join("elsewhere");
+    let precious = elsewhere.join("mcp.json");
+    write(&precious, "{}\n");
+    let install = ["install", "cursor", "--scope", "project"];
+
+    symlink(&elsewhere, folder).unwrap();
+    let outcome = home.run(&install);
+    assert!(outcome.stderr.contains("leads out of the project"), "{outcome}");
+    fs::remove_file(&precious).unwrap();
+    let outcome = home.run(&install);
+    assert!(outcome.stderr.contains("leads out of the project"), "{outcome}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+
+    fs::remove_file(folder).unwrap();
+    write(&precious, "{}\n");
+    write(&file, "{\"mcpServers\": {}}\n");
+    symlink(&precious, folder.join("mcp.json.before-kenning")).unwrap();
+    home.run(&install).good();
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "{}\n");
+    home.run(&["uninstall", "cursor", "--scope", "project"]).good();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
+}
+
+#[test]
+fn what_somebody_added_to_a_file_of_ours_is_not_lost() {
+    let home = Home::new();
+    let file = home.file(find("continue").unwrap(), Scope::User);
+    home.run(&["install", "continue"]).good();
+    let ours = fs::read_to_string(&file).unwrap();
+    let edited = format!("# mine\n{ours}");
+    fs::write(&file, &edited).unwrap();
+    for words in [&["install", "continue", "--", "--read-only"][..], &["uninstall", "continue"]] {
+        let outcome = home.run(words);
+        assert!(outcome.stderr.contains("is left as it is"), "{outcome}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+    }
+    fs::write(&file, &ours).unwrap();
+    home.run(&["install", "continue", "--", "--read-only"]).good();
+    home.run(&["uninstall", "continue"]).good();
+    assert!(!file.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn permissions_stay_and_the_copy_has_them_too() {

@@ -9,7 +9,11 @@ use kenning_catalog::clients::{Client, Format, Scope, all};
 use crate::home::{Home, write};
 
 fn golden(client: &Client, which: &str) -> PathBuf {
-    let end = if client.format == Format::Toml { "toml" } else { "json" };
+    let end = match client.format {
+        Format::Json | Format::Jsonc => "json",
+        Format::Toml => "toml",
+        Format::Yaml => "yaml",
+    };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install/golden");
     folder.join(&client.id).join(format!("{which}.{end}"))
 }
@@ -38,6 +42,21 @@ fn everything_else_in_the_file_stays_as_it_was() {
         let expected = fs::read_to_string(golden(client, "after")).unwrap_or_default();
         assert_eq!(after, expected, "{}", client.id);
         assert_eq!(fs::read_to_string(backup(&file)).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_file_of_our_own_is_as_the_client_wants_it() {
+    for client in all().iter().filter(|client| client.document.is_some()) {
+        let home = Home::new();
+        home.run(&["install", &client.id]).good();
+        let file = home.file(client, Scope::User);
+        let made = home.shown(&fs::read_to_string(&file).unwrap());
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(golden(client, "after"), &made).unwrap();
+        }
+        let expected = fs::read_to_string(golden(client, "after")).unwrap_or_default();
+        assert_eq!(made, expected, "{}", client.id);
     }
 }
 

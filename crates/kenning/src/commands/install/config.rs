@@ -36,7 +36,7 @@ pub(super) fn put(
         Format::Json | Format::Jsonc => json::put(text, &client.servers, name, fields),
         Format::Toml => toml::put(text, &client.servers, name, fields),
         Format::Yaml => {
-            yaml::refuse_others(text, &client.servers, name)?;
+            refuse_edited(client, text, name)?;
             Ok(snippet(client, &described(name, fields)))
         }
     }
@@ -48,10 +48,26 @@ pub(super) fn take(client: &Client, text: &str, name: &str) -> Result<String, Un
         Format::Json | Format::Jsonc => json::take(text, &client.servers, name),
         Format::Toml => toml::take(text, &client.servers, name),
         Format::Yaml => {
-            yaml::refuse_others(text, &client.servers, name)?;
+            refuse_edited(client, text, name)?;
             Ok(String::new())
         }
     }
+}
+
+/// A file that is written whole is replaced only if it is as we wrote it: a comment or a key that
+/// somebody added would be lost.
+fn refuse_edited(client: &Client, text: &str, name: &str) -> Result<(), Unusable> {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let found = yaml::servers(text, &client.servers)?;
+    if let [(only, Value::Object(fields))] = found.as_slice()
+        && only == name
+        && snippet(client, &described(name, fields)) == text
+    {
+        return Ok(());
+    }
+    Err(Unusable(format!("it holds more than the server `{name}` as it was written")))
 }
 
 /// The last look before a text is written: it can be read, and every other server is what it was.

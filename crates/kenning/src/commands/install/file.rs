@@ -23,16 +23,18 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// A link is followed, but out of a project only for the user.
+    /// Links are followed, but out of a project only for the user.
     pub(super) fn read(path: PathBuf, scope: Scope, project: &Path) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let refuse =
             |error: std::io::Error| Failure::new(format!("`{shown}` cannot be read: {error}"));
         let is_link = fs::symlink_metadata(&path).is_ok_and(|about| about.is_symlink());
         let real = if is_link { path.canonicalize().map_err(refuse)? } else { path.clone() };
-        if scope == Scope::Project && is_link && !real.starts_with(project) {
-            let message = format!("`{shown}` is a link that leads out of the project");
-            return Err(Failure::new(message).hint(format!("it leads to `{}`", real.display())));
+        if scope == Scope::Project
+            && let Some(place) = outside(&real, project).map_err(refuse)?
+        {
+            let message = format!("`{shown}` is behind a link that leads out of the project");
+            return Err(Failure::new(message).hint(format!("it leads to `{}`", place.display())));
         }
         let text = match fs::read(&real) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| {
@@ -59,16 +61,26 @@ impl ConfigFile {
         self.path.with_file_name(name)
     }
 
-    /// The copy that an earlier change made.
+    /// The copy that an earlier change made. We make no links: one in its place is somebody else's.
     pub(super) fn backup_body(&self) -> Option<String> {
-        let text = fs::read_to_string(self.backup_path()).ok()?;
+        let backup = self.backup_path();
+        let about = fs::symlink_metadata(&backup).ok()?;
+        let text = fs::read_to_string(backup).ok().filter(|_| about.is_file())?;
         Some(body(&text).to_owned())
     }
 
-    /// Keeps what was read, with its permissions.
+    /// Keeps what was read, with its permissions. Whatever has the copy's name is replaced itself,
+    /// not what a link of that name leads to.
     pub(super) fn back_up(&self) -> Result<PathBuf, Failure> {
         let backup = self.backup_path();
-        fs::copy(&self.real, &backup).map_err(|error| {
+        let copied = (|| {
+            let folder = backup.parent().unwrap_or(Path::new("."));
+            let mut file = self.temporary(folder)?;
+            file.write_all(self.text.as_deref().unwrap_or_default().as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&backup).map_err(|error| error.error)
+        })();
+        copied.map_err(|error| {
             let (file, backup) = (self.path.display(), backup.display());
             Failure::new(format!("`{file}` cannot be copied to `{backup}`: {error}"))
                 .hint("nothing was changed")
@@ -151,6 +163,14 @@ impl ConfigFile {
         let message = format!("`{}` was changed by another program just now", self.path.display());
         Err(Failure::new(message).hint("nothing was changed; run it again"))
     }
+}
+
+/// Where a path really leads, if that is not inside the project. What is not there yet lies where
+/// the nearest folder that is there really is.
+fn outside(path: &Path, project: &Path) -> std::io::Result<Option<PathBuf>> {
+    let there = path.ancestors().find(|place| place.exists()).unwrap_or(project);
+    let (real, project) = (there.canonicalize()?, project.canonicalize()?);
+    Ok((!real.starts_with(&project)).then_some(real))
 }
 
 fn body(text: &str) -> &str {

@@ -19,11 +19,16 @@ pub(super) fn server(
     further: &[String],
 ) -> Result<ServerEntry, Failure> {
     let place = target.client.place(target.scope);
-    let mut args = flags(machine, global, target.scope, place)?;
     let names = |flag: &str| {
         let with_value = format!("{flag}=");
         further.iter().any(|word| word == flag || word.starts_with(&with_value))
     };
+    if global.store.is_some() || names("--store") {
+        let message = "--store may hold a password, which does not belong into a client's file";
+        return Err(Failure::usage(message)
+            .hint("set `store.url` in your own settings, or KENNING_STORE_URL"));
+    }
+    let mut args = flags(machine, global, target.scope, place)?;
     let is_located = !args.is_empty() || names("--root") || names("--config");
     if let Some(place) = place
         && !is_located
@@ -47,11 +52,6 @@ fn flags(
     scope: Scope,
     place: Option<&Place>,
 ) -> Result<Vec<String>, Failure> {
-    if global.store.is_some() {
-        let message = "--store may hold a password, which does not belong into a client's file";
-        return Err(Failure::usage(message)
-            .hint("set `store.url` in your own settings, or KENNING_STORE_URL"));
-    }
     let mut words = Vec::new();
     let mut add = |flag: &str, name: &str, path: &str| {
         // In a project's file a path is the same for everybody who has the project.

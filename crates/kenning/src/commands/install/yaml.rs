@@ -18,13 +18,3 @@ pub(super) fn servers(text: &str, keys: &[String]) -> Result<Vec<(String, Value)
     let named = |item: &Value| Some((item.get("name")?.as_str()?.to_owned(), item.clone()));
     Ok(items.iter().filter_map(named).collect())
 }
-
-/// A file that somebody uses for more than our server is theirs.
-pub(super) fn refuse_others(text: &str, keys: &[String], name: &str) -> Result<(), Unusable> {
-    let found = servers(text, keys)?;
-    let is_blank = text.trim().is_empty();
-    if is_blank || matches!(found.as_slice(), [(only, _)] if only == name) {
-        return Ok(());
-    }
-    Err(Unusable(format!("it holds more than the server `{name}`")))
-}
