@@ -1,6 +1,7 @@
 //! `batch_generate_content`: several contents, a few at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -64,7 +65,7 @@ pub struct BatchResponse {
     pub regenerated: usize,
     pub skipped: usize,
     pub failed: usize,
-    /// Not begun, because something else had failed
+    /// Not begun, because something else had failed or nobody waits any more
     pub not_run: usize,
 }
 
@@ -100,10 +101,11 @@ pub struct Progress<'a> {
 }
 
 impl Compose {
+    /// Tells `progress` of every content that is done; what it breaks off is not begun any more.
     pub fn batch_generate_content(
         &self,
         request: &BatchRequest,
-        progress: &(dyn Fn(Progress<'_>) + Sync),
+        progress: &(dyn Fn(Progress<'_>) -> ControlFlow<()> + Sync),
     ) -> Result<BatchResponse, Error> {
         self.check_batch(request)?;
         let total = request.content_ids.len();
@@ -127,7 +129,9 @@ impl Compose {
                 }
                 // In the lock, so that `done` only ever grows for those who listen.
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                progress(Progress { done, total, content_id: id, status });
+                if progress(Progress { done, total, content_id: id, status }).is_break() {
+                    stop.store(true, Ordering::Release);
+                }
             }
         };
         std::thread::scope(|scope| {

@@ -64,6 +64,7 @@ pub enum GenerationStatus {
 #[serde(deny_unknown_fields)]
 pub struct RegenerateRequest {
     /// Id of a content config
+    #[serde(alias = "id")]
     pub content_config_id: String,
     /// Values for the config's variables; without it, those of the latest version
     pub context: Option<Context>,
@@ -89,6 +90,7 @@ pub struct RegenerateResponse {
 #[serde(deny_unknown_fields)]
 pub struct PreviewRequest {
     /// Id of a content config
+    #[serde(alias = "id")]
     pub content_config_id: String,
     pub context: Option<Context>,
     /// Say how it was made
@@ -172,8 +174,7 @@ impl Compose {
     ) -> Result<PreviewResponse, Error> {
         let prepared = self.prepare(config, given)?;
         let generated = self.run(&prepared)?;
-        let mut warnings = prepared.warnings.clone();
-        warnings.extend(unused(&prepared, &generated));
+        let warnings = warnings(&prepared, &generated);
         let metadata = show_metadata.then(|| PreviewMetadata {
             format: config.metadata.output_format.clone(),
             generators: prepared.parts.iter().map(|part| part.selection.clone()).collect(),
@@ -242,7 +243,7 @@ impl Compose {
         generated: Generated,
         reason: Option<String>,
     ) -> Result<Version, Error> {
-        self.inner.versions.save(Version {
+        let version = Version {
             content_id: id.to_owned(),
             version: String::new(),
             created_at: self.now(),
@@ -255,7 +256,8 @@ impl Compose {
             files: generated.files,
             reason,
             content: Some(generated.text),
-        })
+        };
+        self.inner.versions.save(version, || self.pinned())
     }
 
     pub(crate) fn run(&self, prepared: &Prepared<'_>) -> Result<Generated, Error> {
@@ -288,6 +290,13 @@ impl Compose {
     pub(crate) fn sandbox(&self) -> Sandbox<'_> {
         Sandbox { root: &self.inner.root, limits: &self.inner.limits }
     }
+}
+
+/// What somebody who looks at a text should know of it.
+pub(crate) fn warnings(prepared: &Prepared<'_>, generated: &Generated) -> Vec<String> {
+    let mut warnings = prepared.warnings.clone();
+    warnings.extend(unused(prepared, generated));
+    warnings
 }
 
 /// Values that were given and that nothing uses. A model is given them in ways not seen here.

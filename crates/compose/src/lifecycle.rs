@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use crate::Compose;
 use crate::composition::Refresh;
-use crate::config::{Config, ConfigType, Issue, Origin, parsed, revised};
+use crate::config::{
+    ArtifactConfig, Config, ConfigType, ContentConfig, Issue, Origin, parsed, revised,
+};
 use crate::error::{Error, Kind};
 use crate::folder::Durability;
-use crate::generate::Generated;
+use crate::generate::{Generated, warnings};
 use crate::id::check_id;
 use crate::model::{Context, Shown, Timestamp, hash, yes};
 
@@ -38,7 +40,7 @@ pub struct DraftResponse {
 pub struct TestRequest {
     pub draft_id: String,
     pub context: Option<Context>,
-    /// If false, the result is kept as a version of the content `{draft_id}`
+    /// If false, the text of a content is kept as a version of the content `{draft_id}`
     #[serde(default = "yes")]
     pub dry_run: bool,
 }
@@ -134,41 +136,57 @@ impl Compose {
 
     pub fn test_config(&self, request: &TestRequest) -> Result<TestResponse, Error> {
         let draft = self.draft(&request.draft_id)?;
-        let given = request.context.clone().unwrap_or_default();
         match self.checked(draft.config_type, &draft.id, &draft.config_data)? {
-            Config::Content(config) => {
-                let preview = self.preview(&config, given.clone(), false)?;
-                let uri = if request.dry_run {
-                    None
-                } else {
-                    let prepared = self.prepare(&config, given)?;
-                    let generated = self.run(&prepared)?;
-                    Some(self.keep_trial(&draft.id, &prepared, generated)?)
-                };
-                Ok(TestResponse {
-                    success: true,
-                    draft_id: draft.id,
-                    config_type: draft.config_type,
-                    shown: preview.shown,
-                    size_bytes: preview.size_bytes,
-                    warnings: preview.warnings,
-                    uri,
-                })
-            }
-            Config::Artifact(config) => {
-                let composed =
-                    self.compose(&config, request.context.as_ref(), Refresh::OnlyToLook)?;
-                Ok(TestResponse {
-                    success: true,
-                    draft_id: draft.id,
-                    config_type: draft.config_type,
-                    shown: composed.shown(),
-                    size_bytes: composed.outputs.iter().map(|(_, text)| text.len()).sum(),
-                    warnings: composed.children.into_iter().filter_map(|c| c.problem).collect(),
-                    uri: None,
-                })
-            }
+            Config::Content(config) => self.test_content(&draft, &config, request),
+            Config::Artifact(config) => self.test_artifact(&draft, &config, request),
         }
+    }
+
+    fn test_content(
+        &self,
+        draft: &Draft,
+        config: &ContentConfig,
+        request: &TestRequest,
+    ) -> Result<TestResponse, Error> {
+        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
+        let generated = self.run(&prepared)?;
+        let mut response = TestResponse {
+            success: true,
+            draft_id: draft.id.clone(),
+            config_type: draft.config_type,
+            shown: Shown::of(&generated.text),
+            size_bytes: generated.text.len(),
+            warnings: warnings(&prepared, &generated),
+            uri: None,
+        };
+        if !request.dry_run {
+            response.uri = Some(self.keep_trial(&draft.id, &prepared, generated)?);
+        }
+        Ok(response)
+    }
+
+    /// Files are written by an artifact that was saved, never by a draft.
+    fn test_artifact(
+        &self,
+        draft: &Draft,
+        config: &ArtifactConfig,
+        request: &TestRequest,
+    ) -> Result<TestResponse, Error> {
+        if !request.dry_run {
+            let problem = "is false, but only the text of a content is kept; save the artifact, and \
+                           assemble it";
+            return Err(Error::invalid("dry_run", problem));
+        }
+        let composed = self.compose(config, request.context.as_ref(), Refresh::OnlyToLook)?;
+        Ok(TestResponse {
+            success: true,
+            draft_id: draft.id.clone(),
+            config_type: draft.config_type,
+            shown: composed.shown(),
+            size_bytes: composed.outputs.iter().map(|(_, text)| text.len()).sum(),
+            warnings: composed.children.into_iter().filter_map(|child| child.problem).collect(),
+            uri: None,
+        })
     }
 
     fn keep_trial(

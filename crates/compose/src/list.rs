@@ -120,6 +120,9 @@ pub struct ListedArtifact {
     pub title: String,
     pub purpose: String,
     pub outputs: Vec<String>,
+    /// Files that it was written to, if they are others
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub written_elsewhere: Vec<String>,
     pub children: Vec<String>,
     pub origin: Origin,
     /// A built-in config of the same id is hidden by it
@@ -134,11 +137,18 @@ pub struct ListedArtifact {
 impl Compose {
     pub fn list_generators(&self, request: &GeneratorsRequest) -> GeneratorsResponse {
         let mut listing = self.inner.generators.list();
-        listing.generators.retain(|_, metadata| match request.source {
-            None => true,
-            Some(SourceFilter::Builtin) => metadata.source == Source::Builtin,
-            Some(SourceFilter::Plugin) => metadata.source == Source::Plugin,
-        });
+        match request.source {
+            None => {}
+            Some(SourceFilter::Builtin) => {
+                listing.generators.retain(|_, one| one.source == Source::Builtin);
+                listing.diagnostics.clear();
+            }
+            Some(SourceFilter::Plugin) => {
+                listing.generators.retain(|_, one| one.source == Source::Plugin);
+                // Only what comes with us is absent rather than not there.
+                listing.absent.clear();
+            }
+        }
         GeneratorsResponse { success: true, listing }
     }
 
@@ -189,7 +199,12 @@ impl Compose {
             Ok(loaded) => described_artifact(id, &loaded),
             Err(error) => broken_artifact(id, &error),
         };
-        listed.assembled_at = self.manifest(id)?.map(|manifest| manifest.assembled_at);
+        if let Some(manifest) = self.manifest(id)? {
+            listed.assembled_at = Some(manifest.assembled_at);
+            let written = manifest.outputs.into_keys();
+            listed.written_elsewhere =
+                written.filter(|file| !listed.outputs.contains(file)).collect();
+        }
         Ok(listed)
     }
 }
@@ -272,6 +287,7 @@ fn described_artifact(id: &str, loaded: &Loaded<ArtifactConfig>) -> ListedArtifa
         title: config.metadata.title.clone(),
         purpose: config.metadata.purpose.clone(),
         outputs: outputs.collect(),
+        written_elsewhere: Vec::new(),
         children: config.content.children.iter().map(|child| child.id.clone()).collect(),
         origin: loaded.origin,
         shadows_builtin: loaded.shadows_builtin,
@@ -286,6 +302,7 @@ fn broken_artifact(id: &str, error: &Error) -> ListedArtifact {
         title: String::new(),
         purpose: String::new(),
         outputs: Vec::new(),
+        written_elsewhere: Vec::new(),
         children: Vec::new(),
         origin: Origin::Workspace,
         shadows_builtin: false,

@@ -45,6 +45,7 @@ impl Compose {
         let mut inputs = json!({
             "patterns": config.generation.patterns,
             "elements": config.elements,
+            "format": config.metadata.output_format,
             "templates": parts.iter().map(|part| &part.template).collect::<Vec<_>>(),
             "generators": parts.iter().map(|part| part.generator.fingerprint()).collect::<Vec<_>>(),
             "context": context,
@@ -77,7 +78,7 @@ impl Compose {
     }
 
     /// A pattern's generator and its template, wherever that lies.
-    fn chosen(
+    pub(crate) fn chosen(
         &self,
         config: &ContentConfig,
         pattern: &Pattern,

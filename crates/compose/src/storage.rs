@@ -10,7 +10,7 @@ use crate::config::{ConfigType, Retrieval};
 use crate::error::Error;
 use crate::id::check_id;
 use crate::model::{Shown, Timestamp, yes};
-use crate::version::{Version, created_at};
+use crate::version::{Pinned, Version, created_at};
 
 pub const MAX_ENTRIES: usize = 500;
 
@@ -181,7 +181,8 @@ impl Compose {
         let (mut removed, mut kept_count) = (Vec::new(), 0);
         for id in contents.iter().filter(fits) {
             let versions = self.inner.versions.list(id)?;
-            let kept = kept(&versions, &request.retention, self.now(), &pinned);
+            let is_pinned = |version: &str| pinned.holds(id, version);
+            let kept = kept(&versions, &request.retention, self.now(), &is_pinned);
             kept_count += kept.len();
             for version in versions.into_iter().filter(|version| !kept.contains(version)) {
                 if !request.dry_run {
@@ -200,15 +201,13 @@ impl Compose {
     }
 
     /// Versions that an artifact names.
-    fn pinned(&self) -> Result<BTreeSet<String>, Error> {
-        let mut pinned = BTreeSet::new();
+    pub(crate) fn pinned(&self) -> Result<Pinned, Error> {
+        let mut pinned = Pinned::default();
         for id in self.inner.configs.ids(ConfigType::Artifact)? {
             // A broken config names nothing, and is no reason to keep everything.
             let Ok(artifact) = self.inner.configs.artifact(&id) else { continue };
             for child in artifact.config.content.children {
-                if let Retrieval::Version(version) = child.retrieval_strategy {
-                    pinned.insert(version);
-                }
+                pinned.add(child.id, child.retrieval_strategy);
             }
         }
         Ok(pinned)
@@ -220,7 +219,7 @@ pub fn kept(
     versions: &[String],
     retention: &Retention,
     now: Timestamp,
-    pinned: &BTreeSet<String>,
+    is_pinned: &dyn Fn(&str) -> bool,
 ) -> BTreeSet<String> {
     let oldest = now.days_before(retention.keep_days);
     let from_end = |place: usize| versions.len() - 1 - place;
@@ -228,7 +227,7 @@ pub fn kept(
         from_end(*place) < retention.keep_versions
             || (retention.keep_latest && from_end(*place) == 0)
             || (retention.keep_days > 0 && created_at(version).is_some_and(|at| at >= oldest))
-            || pinned.contains(*version)
+            || is_pinned(version)
     };
     versions.iter().enumerate().filter(keeps).map(|(_, version)| version.clone()).collect()
 }

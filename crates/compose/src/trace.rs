@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::{Child, ContentConfig};
 use crate::error::Error;
-use crate::generator::select;
 use crate::model::yes;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -123,15 +122,15 @@ impl Compose {
 
     fn describe(&self, dependency: &mut Dependency, config: &ContentConfig) {
         for pattern in &config.generation.patterns {
-            let max = self.inner.limits.max_content_size_bytes;
-            let file = pattern.template_file.as_ref();
-            let read = file.and_then(|path| self.inner.root.read(path, max).ok().flatten());
-            let template = read.as_deref().or(pattern.template.as_deref());
-            let selection = select(pattern, template, &config.elements);
-            if let Err(error) = self.inner.generators.ready(&selection) {
-                dependency.unready(Readiness::Incomplete, &error.to_string());
+            match self.chosen(config, pattern) {
+                Ok((selection, _)) => {
+                    if let Err(error) = self.inner.generators.ready(&selection) {
+                        dependency.unready(Readiness::Incomplete, &error.to_string());
+                    }
+                    dependency.generators.push(selection.generator_type);
+                }
+                Err(error) => dependency.unready(Readiness::Incomplete, &error.to_string()),
             }
-            dependency.generators.push(selection.generator_type);
             let required = pattern
                 .variables
                 .iter()

@@ -18,8 +18,10 @@ const PATTERN_BYTES: usize = 1_000_000;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateRequest {
-    /// Id of a content or of a config; a content before an artifact of the same id
+    /// Id of a content or of a config
     pub content_or_config_id: String,
+    /// Which is meant, if a content and an artifact have this id; a content unless said otherwise
+    pub config_type: Option<ConfigType>,
     /// Rules besides those of the config
     #[serde(default)]
     pub validation_rules: Vec<Rule>,
@@ -92,23 +94,28 @@ pub struct Finding {
 
 impl Compose {
     pub fn validate_content(&self, request: &ValidateRequest) -> Result<ValidateResponse, Error> {
-        let id = check_id(&request.content_or_config_id)?;
-        let content = self.inner.configs.content(id);
-        match content {
+        let (id, more) = (check_id(&request.content_or_config_id)?, &request.validation_rules);
+        if request.config_type == Some(ConfigType::Artifact) {
+            return self.validate_artifact(id, more);
+        }
+        match self.inner.configs.content(id) {
             Ok(loaded) => {
                 let mut rules = loaded.config.validation.unwrap_or_default().rules;
-                rules.extend(request.validation_rules.clone());
+                rules.extend(more.clone());
                 let latest = self.inner.versions.retrieve(id, &Retrieval::Latest)?;
                 let text = latest.first().and_then(|version| {
                     let text = version.content.clone()?;
                     Some((version.version.clone(), text, version.format.clone()))
                 });
-                Ok(checked(ConfigType::Content, id, &rules, text))
+                Ok(checked(id, &rules, text))
             }
-            Err(Error::NotFound { .. }) if self.inner.configs.exists(ConfigType::Artifact, id) => {
-                self.validate_artifact(id, &request.validation_rules)
+            Err(Error::NotFound { .. })
+                if request.config_type.is_none()
+                    && self.inner.configs.exists(ConfigType::Artifact, id) =>
+            {
+                self.validate_artifact(id, more)
             }
-            Err(Error::NotFound { .. }) => self.validate_orphan(id, &request.validation_rules),
+            Err(Error::NotFound { .. }) => self.validate_orphan(id, more),
             Err(error) => Err(error),
         }
     }
@@ -120,61 +127,64 @@ impl Compose {
             return Err(Error::not_found(Kind::Config, id, known.iter().map(String::as_str)));
         };
         let text = version.content.map(|text| (version.version, text, version.format));
-        Ok(checked(ConfigType::Content, id, rules, text))
+        Ok(checked(id, rules, text))
     }
 
     /// The files that an artifact has, as they are.
     fn validate_artifact(&self, id: &str, more: &[Rule]) -> Result<ValidateResponse, Error> {
         let config = self.inner.configs.artifact(id)?.config;
         let rules = [config.rules.as_slice(), more].concat();
-        let mut all = checked(ConfigType::Artifact, id, &rules, None);
-        all.findings.clear();
+        let (mut found, mut rules_checked) = (Vec::new(), 0);
         for output in &config.metadata.outputs {
             let text =
                 self.inner.root.read(&output.file, self.inner.limits.max_content_size_bytes)?;
             match text {
-                Some(text) => all.findings.extend(findings(&rules, &text, &output.format)),
-                None => all.findings.push(not_there(format!("`{}` is not there", output.file))),
+                Some(text) => {
+                    rules_checked = rules.len();
+                    found.extend(findings(&rules, &text, &output.format));
+                }
+                None => found.push(not_there(format!("`{}` is not there", output.file))),
             }
         }
-        Ok(counted(all))
+        Ok(counted(ConfigType::Artifact, id, None, rules_checked, found))
     }
 }
 
-fn checked(
-    config_type: ConfigType,
-    id: &str,
-    rules: &[Rule],
-    text: Option<(String, String, String)>,
-) -> ValidateResponse {
-    let (version, findings) = match text {
-        Some((version, text, format)) => (Some(version), findings(rules, &text, &format)),
-        None => (None, vec![not_there("nothing has been generated yet".to_owned())]),
-    };
-    counted(ValidateResponse {
-        success: true,
-        valid: true,
-        id: id.to_owned(),
-        config_type,
-        version,
-        rules_checked: rules.len(),
-        errors: 0,
-        warnings: 0,
-        infos: 0,
-        findings,
-    })
+/// What is there is held against the rules; that nothing is there is an error.
+fn checked(id: &str, rules: &[Rule], text: Option<(String, String, String)>) -> ValidateResponse {
+    if let Some((version, text, format)) = text {
+        let found = findings(rules, &text, &format);
+        return counted(ConfigType::Content, id, Some(version), rules.len(), found);
+    }
+    let found = vec![not_there("nothing has been generated yet".to_owned())];
+    counted(ConfigType::Content, id, None, 0, found)
 }
 
 fn not_there(message: String) -> Finding {
-    Finding { rule: "exists".to_owned(), severity: Severity::Warning, message }
+    Finding { rule: "exists".to_owned(), severity: Severity::Error, message }
 }
 
-fn counted(mut response: ValidateResponse) -> ValidateResponse {
-    let count = |severity| response.findings.iter().filter(|f| f.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    response.infos = count(Severity::Info);
-    (response.errors, response.warnings, response.valid) = (errors, warnings, errors == 0);
-    response
+fn counted(
+    config_type: ConfigType,
+    id: &str,
+    version: Option<String>,
+    rules_checked: usize,
+    findings: Vec<Finding>,
+) -> ValidateResponse {
+    let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
+    let errors = count(Severity::Error);
+    ValidateResponse {
+        success: true,
+        valid: errors == 0,
+        id: id.to_owned(),
+        config_type,
+        version,
+        rules_checked,
+        errors,
+        warnings: count(Severity::Warning),
+        infos: count(Severity::Info),
+        findings,
+    }
 }
 
 /// All that is not as the rules say. A rule that cannot be followed is a finding, too.

@@ -101,23 +101,24 @@ impl Versions {
             Retrieval::Latest => drop(names.drain(..names.len().saturating_sub(1))),
             Retrieval::All => {}
             Retrieval::Version(version) => return self.load(id, version).map(|one| vec![one]),
-            Retrieval::Timestamp(start) => names.retain(|name| {
-                let time = created_at(name).map(|time| time.to_string());
-                name.starts_with(start.as_str())
-                    || time.is_some_and(|time| time.starts_with(start.as_str()))
-            }),
+            Retrieval::Timestamp(start) => names.retain(|name| was_made(name, start)),
         }
         names.iter().map(|name| self.load(id, name)).collect()
     }
 
-    /// Gives a version its time and name, keeps it, and lets go of those past their time.
-    pub(crate) fn save(&self, mut version: Version) -> Result<Version, Error> {
+    /// Gives a version its time and name, keeps it, and lets go of those past their time, but for
+    /// those that are `pinned`.
+    pub(crate) fn save(
+        &self,
+        mut version: Version,
+        pinned: impl FnOnce() -> Result<Pinned, Error>,
+    ) -> Result<Version, Error> {
         let time = self.next_time();
         let salt = format!("{}{}{}", version.content_hash, time.0, std::process::id());
         version.created_at = time;
         version.version = format!("{}-{}", time.file_name(), &hash(&salt)[..6]);
         self.put(&version)?;
-        self.expire(&version.content_id)?;
+        self.expire(&version.content_id, pinned)?;
         Ok(version)
     }
 
@@ -133,14 +134,21 @@ impl Versions {
     }
 
     /// Removes what is older than the limit, but never the latest.
-    fn expire(&self, id: &str) -> Result<(), Error> {
+    fn expire(
+        &self,
+        id: &str,
+        pinned: impl FnOnce() -> Result<Pinned, Error>,
+    ) -> Result<(), Error> {
         let oldest = (self.clock)().days_before(self.retention_days);
-        let versions = self.list(id)?;
-        let earlier = versions.split_last().map_or(&[][..], |(_, earlier)| earlier);
-        for version in earlier {
-            if created_at(version).is_some_and(|time| time < oldest) {
-                self.remove(id, version)?;
-            }
+        let mut versions = self.list(id)?;
+        versions.pop();
+        versions.retain(|version| created_at(version).is_some_and(|time| time < oldest));
+        if versions.is_empty() {
+            return Ok(());
+        }
+        let pinned = pinned()?;
+        for version in versions.iter().filter(|version| !pinned.holds(id, version)) {
+            self.remove(id, version)?;
         }
         Ok(())
     }
@@ -153,6 +161,24 @@ impl Versions {
     }
 }
 
+/// Versions that artifacts name, by content: nobody removes these behind their back.
+#[derive(Debug, Default)]
+pub(crate) struct Pinned(Vec<(String, Retrieval)>);
+
+impl Pinned {
+    pub(crate) fn add(&mut self, content_id: String, which: Retrieval) {
+        self.0.push((content_id, which));
+    }
+
+    pub(crate) fn holds(&self, id: &str, version: &str) -> bool {
+        self.0.iter().filter(|(content, _)| content == id).any(|(_, which)| match which {
+            Retrieval::Version(named) => named == version,
+            Retrieval::Timestamp(start) => was_made(version, start),
+            Retrieval::Latest | Retrieval::All => false,
+        })
+    }
+}
+
 impl std::fmt::Debug for Versions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Versions").finish_non_exhaustive()
@@ -161,6 +187,12 @@ impl std::fmt::Debug for Versions {
 
 fn file(id: &str, version: &str) -> String {
     format!("{FOLDER}/{id}/{version}.json")
+}
+
+/// Whether a version was made then; `start` is the beginning of its name or of its time.
+fn was_made(version: &str, start: &str) -> bool {
+    let time = created_at(version).map(|time| time.to_string());
+    version.starts_with(start) || time.is_some_and(|time| time.starts_with(start))
 }
 
 /// When a version was made, from its name.

@@ -10,14 +10,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kenning_catalog::Catalog;
+use kenning_compose::{Compose, Parts};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::{House, Inventory, Rooms};
 
 const READS: usize = 10_000;
 
+/// A generator that somebody added.
+const PLUGIN: &str = r#"
+type = "letter"
+name = "Letter"
+version = "1.0.0"
+description = "A letter"
+template = "Dear {{ name }}"
+"#;
+
 fn main() {
-    let house = house();
+    let folder = tempfile::tempdir().unwrap();
+    let house = house(folder.path());
     println!("{:<30} {:>10} {:>10} {:>10}", "", "p50", "p99", "slowest");
     for kind in ["server", "tools", "resources", "generators"] {
         let uri = format!("capabilities://{kind}");
@@ -34,7 +45,7 @@ fn read(house: &House, uri: &str) -> Duration {
     began.elapsed()
 }
 
-fn house() -> House {
+fn house(folder: &Path) -> House {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
     let base = Base::new("knowledge", &root, &["**/*.md".to_owned()], &[]).unwrap();
     let discovery = Discovery {
@@ -46,6 +57,17 @@ fn house() -> House {
         boosts: BTreeMap::new(),
     };
     let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
-    let rooms = Rooms::new(library, Arc::new(discovery), Arc::new(Catalog::bundled()));
-    House::new(Inventory::full(), rooms)
+    let (workspace, plugins) = (folder.join("workspace"), folder.join("generators"));
+    std::fs::create_dir_all(&workspace).unwrap();
+    std::fs::create_dir_all(&plugins).unwrap();
+    std::fs::write(plugins.join("letter.toml"), PLUGIN).unwrap();
+    let parts = Parts { plugins: Some(plugins), ..Parts::new(workspace, folder.join("state")) };
+    let rooms = Rooms {
+        compose: Some(Compose::open(parts).unwrap()),
+        ..Rooms::new(library, Arc::new(discovery), Arc::new(Catalog::bundled()))
+    };
+    let house = House::new(Inventory::full(), rooms);
+    let generators = format!("{:?}", house.read("capabilities://generators").unwrap());
+    assert!(generators.contains("letter"), "{generators}");
+    house
 }

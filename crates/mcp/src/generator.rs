@@ -12,14 +12,22 @@ pub trait Generators: Send + Sync {
     /// The toolset they are switched on and off with.
     fn toolset(&self) -> Toolset;
 
-    /// Those there are now, plugins included. Each is an object with the fields that the contract
-    /// has for an entry of `capabilities://generators`, among them `type` and `source`.
-    fn list(&self, rooms: &Rooms) -> Vec<Value>;
-
-    fn selection_strategy(&self, rooms: &Rooms) -> SelectionStrategy;
+    /// Those there are now, plugins included.
+    fn list(&self, rooms: &Rooms) -> GeneratorList;
 
     /// Whether more can be added without building the program anew.
     fn takes_plugins(&self, rooms: &Rooms) -> bool;
+}
+
+/// Generators at one moment.
+#[derive(Debug, Clone)]
+pub struct GeneratorList {
+    /// Each is an object with the fields that the contract has for an entry of
+    /// `capabilities://generators`, among them `type` and `source`.
+    pub generators: Vec<Value>,
+    /// Those that come with us and cannot be used here, each with its `reason`.
+    pub absent: Vec<Value>,
+    pub selection_strategy: SelectionStrategy,
 }
 
 /// How a generator is chosen for a config that names none.
@@ -32,13 +40,17 @@ pub struct SelectionStrategy {
     pub fallback: String,
 }
 
-impl SelectionStrategy {
+impl GeneratorList {
     /// Where there is nothing to choose from.
     pub(crate) fn nothing() -> Self {
         Self {
-            kind: "none".to_owned(),
-            explanation: "This server has no generators".to_owned(),
-            fallback: String::new(),
+            generators: Vec::new(),
+            absent: Vec::new(),
+            selection_strategy: SelectionStrategy {
+                kind: "none".to_owned(),
+                explanation: "This server has no generators".to_owned(),
+                fallback: String::new(),
+            },
         }
     }
 }

@@ -27,6 +27,10 @@ pub struct Tool {
     pub title: &'static str,
     pub description: &'static str,
     pub effect: Effect,
+    /// Whether the same call twice leaves something else behind than one.
+    pub repeats: Repeats,
+    /// Whether it may ask somebody outside, such as a model.
+    pub reach: Reach,
     /// Arguments that are worth showing.
     pub examples: Vec<Example>,
     /// What it may answer with instead of a result, besides [`UNAVAILABLE`].
@@ -40,10 +44,26 @@ pub struct Tool {
 pub enum Effect {
     /// Changes nothing.
     Reads,
-    /// Adds or updates; the same call twice is as good as once.
+    /// Adds or updates.
     Writes,
     /// Removes something.
     Destroys,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// Once is as good as twice.
+    AsOnce,
+    /// Every call adds something.
+    Adds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// What is here.
+    Here,
+    /// A service outside, if one is set up.
+    Outside,
 }
 
 #[derive(Debug, Clone)]
@@ -157,6 +177,8 @@ impl Tool {
             title: name,
             description: "",
             effect: Effect::Reads,
+            repeats: Repeats::AsOnce,
+            reach: Reach::Here,
             examples: Vec::new(),
             errors: &[],
             input_schema: Arc::new(model::object(json!({"type": "object"}))),
@@ -180,8 +202,8 @@ impl Tool {
         let annotations = ToolAnnotations::with_title(self.title)
             .read_only(reads)
             .destructive(self.effect == Effect::Destroys)
-            .idempotent(true)
-            .open_world(false);
+            .idempotent(self.repeats == Repeats::AsOnce)
+            .open_world(self.reach == Reach::Outside);
         let mut tool = model::Tool::new(self.name, self.description, self.input_schema.clone());
         tool.title = Some(self.title.to_owned());
         tool.output_schema.clone_from(&self.output_schema);

@@ -149,7 +149,7 @@ pub struct Inputs {
 pub struct SourceInput {
     #[schemars(length(min = 1))]
     pub id: String,
-    /// `knowledge`, `catalog`, `gaps`, `registry` or `file`
+    /// `knowledge`, `catalog`, `clients`, `gaps`, `registry` or `file`
     pub source: String,
     /// What is asked of it. `{{name}}` in a text is replaced from the context
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -40,7 +40,7 @@ impl Generator for TemplateFill {
         Metadata {
             capabilities: owned(&["templates", "variables", "nested values"]),
             indicators: Indicators {
-                template_patterns: owned(&["{{name}}", "{{a.b}}"]),
+                template_patterns: owned(&["{{"]),
                 ..Metadata::builtin(TYPE, "", "").indicators
             },
             requirements: Requirements {

@@ -24,7 +24,7 @@ impl Generator for Jinja2 {
                 "inheritance",
             ]),
             indicators: Indicators {
-                template_patterns: owned(&["{%", "{#", "{{ expression }}"]),
+                template_patterns: owned(&["{%", "{#"]),
                 ..Metadata::builtin(TYPE, "", "").indicators
             },
             requirements: Requirements {

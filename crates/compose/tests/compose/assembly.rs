@@ -257,6 +257,10 @@ fn dependencies_are_traced() {
         "{problem}"
     );
     assert_eq!(code(trace("nobody", true)), "CONFIG_NOT_FOUND");
+    bed.put(&content("one", json!({"template_file": "templates/one.txt"})));
+    let without = trace("a", true).unwrap();
+    assert_eq!(without.status, Some(Readiness::Incomplete), "its template is gone");
+    assert!(without.dependencies[0].problem.as_ref().unwrap().contains("templates/one.txt"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Several at a time.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -11,7 +12,9 @@ use serde_json::json;
 
 use crate::bed::{bed, bed_with, code, content, limited, object};
 
-fn quiet(_: Progress<'_>) {}
+fn quiet(_: Progress<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 #[test]
 fn all_are_generated_with_their_contexts() {
@@ -31,6 +34,7 @@ fn all_are_generated_with_their_contexts() {
                 progress.total,
                 progress.content_id.to_owned(),
             ));
+            ControlFlow::Continue(())
         })
         .unwrap();
     assert!(response.success);
@@ -44,6 +48,22 @@ fn all_are_generated_with_their_contexts() {
     assert!(seen.iter().all(|(_, total, _)| *total == 3));
     let again = bed.compose.batch_generate_content(&request, &quiet).unwrap();
     assert_eq!(again.skipped, 3);
+}
+
+#[test]
+fn a_batch_that_nobody_waits_for_any_more_ends() {
+    let bed = bed();
+    for n in 0..20 {
+        bed.template(&format!("c{n}"), "fine");
+    }
+    let mut request = BatchRequest::of((0..20).map(|n| format!("c{n}")));
+    request.max_parallel = 1;
+    let gone = |progress: Progress<'_>| match progress.done {
+        3.. => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let stopped = bed.compose.batch_generate_content(&request, &gone).unwrap();
+    assert_eq!((stopped.generated, stopped.not_run), (3, 17));
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn all_are_listed_valid_and_can_be_made() {
         let made = bed.assemble(id).unwrap_or_else(|error| panic!("{id}: {error}"));
         assert!(made.warnings.is_empty(), "{id}: {:?}", made.warnings);
         let request =
-            ValidateRequest { content_or_config_id: id.to_owned(), validation_rules: Vec::new() };
+            ValidateRequest { content_or_config_id: id.to_owned(), ..ValidateRequest::default() };
         let valid = bed.compose.validate_content(&request).unwrap();
         assert!(valid.valid, "{id}: {:?}", valid.findings);
         let again = bed.generate(id, json!({})).unwrap();
@@ -200,8 +200,9 @@ fn agents_md_has_the_knowledge_and_names_the_rest() {
     let bed = world();
     bed.assemble("agents-md").unwrap();
     let expected = "# Working here\n\nWhat an agent needs to know before it works here. It comes from the \
-                    knowledge bases; change it there.\n\n## Style\n\nWrite short functions.\n\n## More\n\nAsk for these with \
-                    `retrieve_knowledge` when a task needs them.\n\n- `deploy`: Deploying (beyond 6000)\n";
+                    knowledge bases; change it there.\n\n## Style\n\nWrite short functions.\n\n## More\n\nNot all fits: 2 more \
+                    sections are found with `discover_context`, when a task needs them.\n\nAsk for these with \
+                    `retrieve_knowledge`:\n\n- `deploy`: Deploying (beyond 6000)\n";
     assert_eq!(bed.read("AGENTS.md"), expected);
 }
 

@@ -226,6 +226,8 @@ fn drafts_can_be_modified_and_artifacts_tried() {
     assert_eq!(test(), "top\n\ntext\n");
     assert!(!bed.exists("OUT.md"));
     assert!(bed.compose.content_ids().unwrap().is_empty(), "a test keeps nothing");
+    let keeping = TestRequest { draft_id, context: None, dry_run: false };
+    assert_eq!(code(bed.compose.test_config(&keeping)), "INVALID_ARGUMENT");
 }
 
 #[test]

@@ -117,7 +117,7 @@ proptest! {
             pins.iter().map(|pin| pin.get(&versions).clone()).collect()
         };
         let retention = Retention { keep_versions, keep_days, keep_latest };
-        let found = kept(&versions, &retention, now, &pinned);
+        let found = kept(&versions, &retention, now, &|version| pinned.contains(version));
         for (n, version) in versions.iter().enumerate() {
             let newer = versions.len() - 1 - n;
             let young = now.0 - times[n] <= i64::from(keep_days) * 86_400_000;
@@ -139,6 +139,23 @@ fn what_is_past_its_time_goes_when_something_new_comes() {
     bed.clock.pass_days(100);
     bed.generate("c", json!({"new": 1})).unwrap();
     assert_eq!(bed.compose.version_ids("c").unwrap().len(), 1);
+}
+
+#[test]
+fn what_an_artifact_names_stays_past_its_time() {
+    let bed = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
+    let versions = with_days(&bed, "c", 3);
+    let day = bed.compose.content("c", Some(&versions[1])).unwrap().created_at.to_string();
+    let by_time = format!("timestamp:{}", &day[..10]);
+    let named = json!([{"id": "c", "retrievalStrategy": format!("version:{}", versions[0])}]);
+    bed.put(&artifact("a", "concat", named));
+    bed.put(&artifact("b", "concat", json!([{"id": "c", "retrievalStrategy": by_time}])));
+    bed.clock.pass_days(100);
+    bed.generate("c", json!({"new": 1})).unwrap();
+    let kept = bed.compose.version_ids("c").unwrap();
+    assert_eq!(kept[..2], versions[..2], "the third was named by nobody");
+    assert_eq!(kept.len(), 3);
+    bed.assemble("a").unwrap();
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn validate(
     bed.compose.validate_content(&ValidateRequest {
         content_or_config_id: id.to_owned(),
         validation_rules: rules,
+        config_type: None,
     })
 }
 
@@ -108,7 +109,7 @@ fn the_rules_of_the_config_are_followed_too() {
         json!({"rules": [{"id": "long", "type": "length", "config": {"min": 10}}]});
     bed.put(&config);
     let before = validate(&bed, "c", vec![]).unwrap();
-    assert!(before.valid && before.version.is_none());
+    assert!(!before.valid && before.version.is_none() && before.rules_checked == 0);
     assert_eq!(before.findings[0].message, "nothing has been generated yet");
     bed.generate("c", json!({})).unwrap();
     let after = validate(&bed, "c", vec![]).unwrap();
@@ -132,4 +133,17 @@ fn artifacts_are_validated_as_they_lie_in_the_workspace() {
     assert!(!validate(&bed, "a", vec![]).unwrap().valid);
     assert_eq!(code(validate(&bed, "nobody", vec![])), "CONFIG_NOT_FOUND");
     assert_eq!(code(validate(&bed, "../c", vec![])), "INVALID_ID");
+    bed.template("a", "a content of the same id\n");
+    bed.generate("a", json!({})).unwrap();
+    let of_type = |config_type| {
+        let request = ValidateRequest {
+            content_or_config_id: "a".to_owned(),
+            config_type,
+            ..ValidateRequest::default()
+        };
+        bed.compose.validate_content(&request).unwrap()
+    };
+    assert_eq!(of_type(None).config_type, ConfigType::Content);
+    let artifact = of_type(Some(ConfigType::Artifact));
+    assert!(artifact.config_type == ConfigType::Artifact && !artifact.valid);
 }

@@ -55,6 +55,22 @@ fn what_is_built_in_makes_real_files() {
     let small = ["compose", "preview", "agents-md", "--set", "max_tokens=6"];
     let small = done(root, home, &small);
     assert!(small.contains("more sections are found with"), "what does not fit is told: {small}");
+    let many: Vec<String> = (0..300).map(|n| format!("# Drink {n}\n\nIt is hot.\n")).collect();
+    std::fs::write(root.join("MANY.md"), many.join("\n")).unwrap();
+    for budget in [300, 1_000, 3_000] {
+        let set = format!("max_tokens={budget}");
+        let preview = ["compose", "preview", "agents-md", "--json", "--set", &set];
+        let preview: Value = serde_json::from_str(&done(root, home, &preview)).unwrap();
+        let tokens = preview["tokens"].as_u64().unwrap();
+        assert!(tokens <= budget && tokens > budget * 2 / 3, "{tokens} of {budget}");
+    }
+    let elsewhere = ["compose", "build", "agents-md", "--output", "docs/COPY.md"];
+    done(root, home, &elsewhere);
+    let again = done(root, home, &elsewhere);
+    assert!(again.starts_with("unchanged"), "what was made is not read back: {again}");
+    let unknown = ["compose", "preview", "agents-md", "--set", "base=typo"];
+    let unknown = kenning(root, home, &unknown).output().unwrap();
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no base `typo`"));
     let comparison = done(root, home, &["compose", "preview", "capability-comparison"]);
     assert!(comparison.contains("Claude Code") && comparison.contains("Hooks"), "{comparison}");
     let clients = std::fs::read_to_string(root.join("docs/mcp-clients.md")).unwrap();
@@ -67,6 +83,34 @@ fn what_is_built_in_makes_real_files() {
     assert!(said.contains("no client `emacs`; there is claude-code"), "{said}");
     let wrong = kenning(root, home, &["compose", "build", "nothing"]).output().unwrap();
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("nothing"));
+}
+
+/// A process that does not outlive the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_file_that_is_watched_follows_what_is_known() {
+    let (root, home) = project();
+    let (root, home) = (root.path(), home.path());
+    let mut build = kenning(root, home, &["compose", "build", "agents-md", "--watch"]);
+    build.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let _build = Running(build.spawn().unwrap());
+    let wait_for = |words: &str| {
+        let has = || std::fs::read_to_string(root.join("AGENTS.md")).unwrap_or_default();
+        while !has().contains(words) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    wait_for("## Coffee");
+    std::fs::write(root.join("JUICE.md"), "# Juice\n\nFrom apples.\n").unwrap();
+    wait_for("From apples.");
 }
 
 /// Repeats the specification in a fence, as models do although they are asked not to.
@@ -210,19 +254,23 @@ async fn an_agent_that_knows_nothing_makes_an_artifact() {
     let saved = json!({"draft_id": drafted["draft_id"], "config_id": "menu"});
     agent.use_tool("config", "save", &saved).await;
     let artifact = json!({
-        "type": "artifact", "id": "menu", "schemaRef": {"id": "artifact", "version": "1.0"},
+        "type": "artifact", "id": "card", "schemaRef": {"id": "artifact", "version": "1.0"},
         "metadata": {"title": "Menu", "purpose": "To choose from", "compositionStrategy": "concat",
             "outputs": [{"file": "MENU.md", "format": "markdown"}]},
         "content": {"children": [{"id": "menu"}]}
     });
     let draft = json!({"config_type": "artifact", "config_data": artifact});
     let drafted = agent.use_tool("config", "draft", &draft).await;
-    let saved = json!({"draft_id": drafted["draft_id"], "config_id": "menu"});
+    let saved = json!({"draft_id": drafted["draft_id"], "config_id": "card"});
     agent.use_tool("config", "save", &saved).await;
     let generate = json!({"content_config_id": "menu", "context": drinks});
     agent.use_tool("content", "generate", &generate).await;
-    agent.use_tool("artifact", "assemble", &json!({"artifact_config_id": "menu"})).await;
-    agent.use_tool("validation", "validate", &json!({"content_or_config_id": "menu"})).await;
+    agent.use_tool("artifact", "assemble", &json!({"artifact_config_id": "card"})).await;
+    for (id, kind) in [("menu", "content"), ("card", "artifact")] {
+        let validate = json!({"content_or_config_id": id});
+        let validated = agent.use_tool("validation", "validate", &validate).await;
+        assert_eq!((&validated["config_type"], &validated["valid"]), (&json!(kind), &json!(true)));
+    }
     let menu = std::fs::read_to_string(root.path().join("MENU.md")).unwrap();
     assert!(menu.starts_with("# Menu") && menu.contains("- tea"), "{menu}");
     agent.client.cancel().await.unwrap();

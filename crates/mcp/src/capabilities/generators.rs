@@ -3,13 +3,15 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::generator::SelectionStrategy;
+use crate::generator::{GeneratorList, SelectionStrategy};
 use crate::house::House;
 use crate::server::VERSION;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Registered {
     generators: Map<String, Value>,
+    /// Those that cannot be used here, each with the reason.
+    absent: Vec<Value>,
     selection_strategy: SelectionStrategy,
     metadata: Counts,
 }
@@ -23,27 +25,22 @@ struct Counts {
 }
 
 pub(super) fn of(house: &House) -> Registered {
-    let all = list(house);
-    let from = |source: &str| all.iter().filter(|one| one["source"] == source).count();
+    let GeneratorList { generators, absent, selection_strategy } = list(house);
+    let from = |source: &str| generators.iter().filter(|one| one["source"] == source).count();
     let metadata = Counts {
         version: VERSION,
-        generator_count: all.len(),
+        generator_count: generators.len(),
         builtin_count: from("builtin"),
         plugin_count: from("plugin"),
     };
-    let strategy = house.inventory.generators.as_ref();
-    let strategy = strategy.map(|generators| generators.selection_strategy(&house.rooms));
-    let by_type =
-        all.into_iter().map(|one| (one["type"].as_str().unwrap_or_default().to_owned(), one));
-    Registered {
-        generators: by_type.collect(),
-        selection_strategy: strategy.unwrap_or_else(SelectionStrategy::nothing),
-        metadata,
-    }
+    let by_type = generators
+        .into_iter()
+        .map(|one| (one["type"].as_str().unwrap_or_default().to_owned(), one));
+    Registered { generators: by_type.collect(), absent, selection_strategy, metadata }
 }
 
 /// Those there are now.
-pub(super) fn list(house: &House) -> Vec<Value> {
+pub(super) fn list(house: &House) -> GeneratorList {
     let generators = house.inventory.generators.as_ref();
-    generators.map(|generators| generators.list(&house.rooms)).unwrap_or_default()
+    generators.map_or_else(GeneratorList::nothing, |generators| generators.list(&house.rooms))
 }

@@ -1,4 +1,4 @@
-//! `capabilities://{type}`: what this server is, said by itself.
+//! `capabilities://{capability_type}`: what this server is, said by itself.
 //!
 //! Nothing in it is written down twice: [`server`], [`tools`], [`resources`] and [`generators`]
 //! are made from the inventory that requests are answered from, the constants that are enforced
@@ -103,7 +103,7 @@ impl ResourceFamily for Capabilities {
 
     fn templates(&self) -> Vec<ResourceTemplate> {
         vec![
-            ResourceTemplate::new(format!("{SCHEME}://{{type}}"), "capabilities")
+            ResourceTemplate::new(format!("{SCHEME}://{{capability_type}}"), "capabilities")
                 .with_title("Self-description")
                 .with_description(
                     "What this server is and offers: server, tools, resources or generators",
@@ -114,7 +114,7 @@ impl ResourceFamily for Capabilities {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![Parameter {
-            name: "type",
+            name: "capability_type",
             description: "What to describe",
             values: Some(Kind::ALL.map(Kind::name).to_vec()),
         }]

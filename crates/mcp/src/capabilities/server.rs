@@ -58,7 +58,7 @@ pub(super) fn of(house: &House) -> Server {
         },
         tool_count: inventory.tools.len(),
         resource_count: inventory.resources.iter().map(|family| family.templates().len()).sum(),
-        generator_count: generators::list(house).len(),
+        generator_count: generators::list(house).generators.len(),
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::inventory::Toolset;
 use crate::rooms::Rooms;
-use crate::tool::{Effect, Example, INVALID_ARGUMENT, Tool};
+use crate::tool::{Effect, Example, INVALID_ARGUMENT, Reach, Tool};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
@@ -37,6 +37,7 @@ fn assemble_artifact() -> Tool {
                       files in the workspace. A file that somebody else wrote or changed stays as it \
                       is, unless `force`.",
         effect: Effect::Writes,
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "How each client is told of this server, as a page",
             arguments: json!({

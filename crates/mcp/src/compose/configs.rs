@@ -13,7 +13,7 @@ use super::{
 };
 use crate::inventory::Toolset;
 use crate::rooms::Rooms;
-use crate::tool::{Effect, Example, INVALID_ARGUMENT, Tool};
+use crate::tool::{Effect, Example, INVALID_ARGUMENT, Reach, Repeats, Tool};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![draft_config(), test_config(), save_config(), modify_config()]
@@ -29,6 +29,7 @@ fn draft_config() -> Tool {
         description: "Check a new config against its schema and keep it as a draft, to be tried with \
                       `test_config` and kept with `save_config`.",
         effect: Effect::Writes,
+        repeats: Repeats::Adds,
         examples: vec![Example {
             description: "A greeting with a blank to fill in",
             arguments: json!({
@@ -59,6 +60,8 @@ fn test_config() -> Tool {
         description: "Show what a draft makes of a context; nothing of it is kept, unless `dry_run` \
                       is false.",
         effect: Effect::Writes,
+        repeats: Repeats::Adds,
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "With a value for its blank",
             arguments: json!({

@@ -1,6 +1,7 @@
 //! Tools that make contents.
 
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ use crate::inventory::Toolset;
 use crate::rooms::Rooms;
 use crate::schema;
 use crate::tool::{
-    CommonError, Effect, Example, INVALID_ARGUMENT, Invocation, Outcome, Tool, answer,
+    CommonError, Effect, Example, INVALID_ARGUMENT, Invocation, Outcome, Reach, Repeats, Tool,
+    answer,
 };
 
 /// What generating may end in.
@@ -60,6 +62,7 @@ fn generate_content() -> Tool {
         description: "Generate a text from its config and keep it as a version; skipped if nothing \
                       has changed since the last one.",
         effect: Effect::Writes,
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "The MCP configuration of one client",
             arguments: json!({"content_config_id": "client-config", "context": {"client": "zed"}}),
@@ -79,6 +82,8 @@ fn regenerate_content() -> Tool {
         description: "Generate a text anew although nothing has changed, and say by lines what is \
                       different.",
         effect: Effect::Writes,
+        repeats: Repeats::Adds,
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "With the reason, which is kept",
             arguments: json!({"content_config_id": "client-config", "reason": "new arguments"}),
@@ -97,6 +102,7 @@ fn preview_generation() -> Tool {
         title: "Preview a generation",
         description: "Show what a config would make, without keeping it; warns of values that \
                       nothing uses.",
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "With how it was made",
             arguments: json!({"content_config_id": "client-config", "show_metadata": true}),
@@ -140,6 +146,7 @@ fn batch_generate_content() -> Tool {
         description: "Generate several texts, a few at a time, each with its own result; reports \
                       progress.",
         effect: Effect::Writes,
+        reach: Reach::Outside,
         examples: vec![Example {
             description: "Two at a time, and none after a failure",
             arguments: json!({
@@ -161,8 +168,11 @@ async fn batch(call: Invocation) -> Outcome {
         let progress = |progress: Progress<'_>| {
             let message =
                 format!("{} of {}: {}", progress.done, progress.total, progress.content_id);
-            // Nobody listening is fine.
-            let _ = told.send((progress.done, progress.total, message));
+            // Nobody listens once the call was given up.
+            match told.send((progress.done, progress.total, message)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
         };
         answer(&rooms, arguments, |rooms: &Rooms, request: &BatchRequest| {
             rooms.compose()?.batch_generate_content(request, &progress)

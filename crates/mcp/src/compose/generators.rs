@@ -1,10 +1,10 @@
 //! What writes texts, for the server's description of itself.
 
-use kenning_compose::generator::{Listing, Metadata};
+use kenning_compose::generator::Metadata;
 use kenning_compose::list::GeneratorsRequest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::generator::{Generators, SelectionStrategy};
+use crate::generator::{GeneratorList, Generators, SelectionStrategy};
 use crate::inventory::Toolset;
 use crate::rooms::Rooms;
 
@@ -17,32 +17,24 @@ impl Generators for ComposeGenerators {
         Toolset::Compose
     }
 
-    fn list(&self, rooms: &Rooms) -> Vec<Value> {
-        let listing = listing(rooms);
-        listing
-            .into_iter()
-            .flat_map(|listing| listing.generators.into_values())
-            .map(entry)
-            .collect()
-    }
-
-    fn selection_strategy(&self, rooms: &Rooms) -> SelectionStrategy {
-        let strategy = listing(rooms).map(|listing| listing.selection_strategy);
-        strategy.map_or_else(SelectionStrategy::nothing, |strategy| SelectionStrategy {
-            kind: strategy.strategy_type,
-            explanation: strategy.explanation,
-            fallback: strategy.fallback,
-        })
+    fn list(&self, rooms: &Rooms) -> GeneratorList {
+        let Ok(compose) = rooms.compose() else { return GeneratorList::nothing() };
+        let listing = compose.list_generators(&GeneratorsRequest::default()).listing;
+        let strategy = listing.selection_strategy;
+        GeneratorList {
+            generators: listing.generators.into_values().map(entry).collect(),
+            absent: listing.absent.into_iter().map(|absent| json!(absent)).collect(),
+            selection_strategy: SelectionStrategy {
+                kind: strategy.strategy_type,
+                explanation: strategy.explanation,
+                fallback: strategy.fallback,
+            },
+        }
     }
 
     fn takes_plugins(&self, rooms: &Rooms) -> bool {
         rooms.compose().is_ok_and(kenning_compose::Compose::takes_plugins)
     }
-}
-
-fn listing(rooms: &Rooms) -> Option<Listing> {
-    let compose = rooms.compose().ok()?;
-    Some(compose.list_generators(&GeneratorsRequest::default()).listing)
 }
 
 /// With the fields that the contract has, and no others.

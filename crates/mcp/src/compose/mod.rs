@@ -122,7 +122,9 @@ impl From<Error> for ToolError {
 
 impl From<Error> for ReadError {
     fn from(error: Error) -> Self {
-        let hint = error.hint().unwrap_or_else(|| "`list_content` lists what there is".to_owned());
+        let hint = error.hint().unwrap_or_else(|| {
+            "`list_content`, `list_artifacts` and `list_generators` list what there is".to_owned()
+        });
         Self { message: error.to_string(), hint }
     }
 }

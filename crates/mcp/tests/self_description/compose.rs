@@ -66,6 +66,16 @@ async fn tools_stand_in_the_contracts_categories() {
 }
 
 #[tokio::test]
+async fn a_generator_that_cannot_be_used_is_described_with_the_reason() {
+    let client = Site::handbook().client().await;
+    let generators = describe(&client, "generators").await;
+    let absent = &generators["absent"][0];
+    assert_eq!(absent["type"], "code_generation");
+    assert!(absent["reason"].as_str().unwrap().contains(" set"), "{absent}");
+    assert!(generators["generators"].get("code_generation").is_none());
+}
+
+#[tokio::test]
 async fn configs_schemas_contents_and_generators_can_be_read() {
     let client = Site::handbook().client().await;
     let config: Value =

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kenning_mcp::generator::{Generators, SelectionStrategy};
+use kenning_mcp::generator::{GeneratorList, Generators, SelectionStrategy};
 use kenning_mcp::{Inventory, Rooms, Toolset};
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ async fn resources_have_the_contracts_form() {
     }));
     let resources = describe(&client, "resources").await;
     check(&schema, &resources);
-    let types = &resources["resources"]["capabilities"]["parameters"]["type"]["enum"];
+    let types = &resources["resources"]["capabilities"]["parameters"]["capability_type"]["enum"];
     assert_eq!(*types, json!(["server", "tools", "resources", "generators"]));
 }
 
@@ -168,6 +168,12 @@ fn generators_schema() -> Value {
     generator["properties"]["plugin_path"] = text();
     exactly(&json!({
         "generators": map_of(&generator),
+        "absent": {
+            "type": "array",
+            "items": exactly(&json!({
+                "type": text(), "reason": text(), "missing": texts(), "docs_uri": text()
+            })),
+        },
         "selection_strategy": exactly(&json!({
             "type": text(), "explanation": text(), "fallback": {"type": "string"}
         })),
@@ -196,15 +202,15 @@ impl Generators for Growing {
         Toolset::Knowledge
     }
 
-    fn list(&self, _: &Rooms) -> Vec<Value> {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn selection_strategy(&self, _: &Rooms) -> SelectionStrategy {
-        SelectionStrategy {
-            kind: "first".to_owned(),
-            explanation: "The first that fits".to_owned(),
-            fallback: "plain".to_owned(),
+    fn list(&self, _: &Rooms) -> GeneratorList {
+        GeneratorList {
+            generators: self.0.lock().unwrap().clone(),
+            absent: Vec::new(),
+            selection_strategy: SelectionStrategy {
+                kind: "first".to_owned(),
+                explanation: "The first that fits".to_owned(),
+                fallback: "plain".to_owned(),
+            },
         }
     }
 

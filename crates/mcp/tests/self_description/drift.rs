@@ -157,8 +157,11 @@ async fn four_are_listed_and_completed_and_others_are_not_found() {
     assert_eq!(ours, all.map(|name| format!("capabilities://{name}")));
 
     let complete = |typed: &str| {
-        let reference = Reference::for_resource("capabilities://{type}");
-        client.complete(CompleteRequestParams::new(reference, ArgumentInfo::new("type", typed)))
+        let reference = Reference::for_resource("capabilities://{capability_type}");
+        client.complete(CompleteRequestParams::new(
+            reference,
+            ArgumentInfo::new("capability_type", typed),
+        ))
     };
     assert_eq!(complete("").await.unwrap().completion.values, all);
     assert_eq!(complete("gen").await.unwrap().completion.values, ["generators"]);

@@ -10,8 +10,9 @@ use std::time::Duration;
 use kenning_compose::assemble::{AssembleRequest, AssembleResponse, AssemblyStatus};
 use kenning_compose::generate::PreviewRequest;
 use kenning_compose::generator::Credentials;
-use kenning_compose::list::{ArtifactListResponse, ListRequest, ListedArtifact};
+use kenning_compose::list::{ArtifactListResponse, ListRequest, ListedArtifact, MAX_LISTED};
 use kenning_compose::model::Context as Values;
+use kenning_compose::preview::{PreviewArtifactRequest, PreviewArtifactResponse};
 use kenning_compose::{Compose, Error, Parts};
 use kenning_knowledge::Library;
 use kenning_knowledge::watch::Watcher;
@@ -75,21 +76,11 @@ pub(super) fn run(context: &Context, words: cli::Compose) -> Result<Exit, Failur
     let compose = context.open_compose(rooms)?;
     match words.command {
         ComposeCommand::List => {
-            let listed = compose.list_artifacts(&ListRequest::default())?;
+            let all = ListRequest { limit: MAX_LISTED, ..ListRequest::default() };
+            let listed = compose.list_artifacts(&all)?;
             context.printer.answer(&listed, list_text)?;
         }
-        ComposeCommand::Preview { id, set } => {
-            let request = PreviewRequest {
-                content_config_id: id,
-                context: Some(values(&set)?),
-                show_metadata: false,
-            };
-            let previewed = compose.preview_generation(&request)?;
-            for warning in &previewed.warnings {
-                context.printer.note(warning);
-            }
-            context.printer.answer(&previewed, |previewed| previewed.shown.content.clone())?;
-        }
+        ComposeCommand::Preview { id, set } => preview(context, &compose, &id, values(&set)?)?,
         ComposeCommand::Build { id, set, output, force, watch } => {
             let build = Build { id, values: values(&set)?, output, force };
             build.run(context, &compose)?;
@@ -99,6 +90,26 @@ pub(super) fn run(context: &Context, words: cli::Compose) -> Result<Exit, Failur
         }
     }
     Ok(Exit::Success)
+}
+
+/// A text, or else the files of an artifact of this name.
+fn preview(context: &Context, compose: &Compose, id: &str, values: Values) -> Result<(), Failure> {
+    let (id, values) = (id.to_owned(), Some(values));
+    if compose.content_config(&id).is_err() && compose.artifact_config(&id).is_ok() {
+        let request = PreviewArtifactRequest { artifact_config_id: id, context: values };
+        let previewed = compose.preview_artifact(&request)?;
+        previewed.warnings.iter().for_each(|warning| context.printer.note(warning));
+        return context.printer.answer(&previewed, files_text);
+    }
+    let request = PreviewRequest { content_config_id: id, context: values, show_metadata: false };
+    let previewed = compose.preview_generation(&request)?;
+    previewed.warnings.iter().for_each(|warning| context.printer.note(warning));
+    context.printer.answer(&previewed, |previewed| previewed.shown.content.clone())
+}
+
+fn files_text(previewed: &PreviewArtifactResponse) -> String {
+    let texts = previewed.outputs.iter().map(|output| output.shown.content.as_str());
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// `name=value`, where the value is JSON if it can be read as such.

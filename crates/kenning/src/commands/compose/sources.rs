@@ -17,11 +17,11 @@ use kenning_compose::sources::{
 use kenning_compose::{Compose, Timestamp};
 use kenning_gaps::Gaps;
 use kenning_gaps::gap::{Evidence, Status};
-use kenning_gaps::list::{GapsRequest, ListedGap, Standing};
+use kenning_gaps::list::{GapsRequest, ListedGap, MAX_GAPS, Standing};
 use kenning_gaps::reporting::ReportRequest;
 use kenning_knowledge::discover::{DiscoverRequest, Discovery};
 use kenning_knowledge::search::MAX_RESULTS;
-use kenning_knowledge::{Library, NodeRef, Snapshot};
+use kenning_knowledge::{Base, Library, NodeRef, Snapshot};
 use kenning_registry::Registry;
 use kenning_registry::list::{GroupBy, Groups, ListRequest, MAX_GROUPS};
 use serde::Serialize;
@@ -200,6 +200,12 @@ impl Rooms {
         snapshot: &'a Snapshot,
         params: &KnowledgeParams,
     ) -> Result<Vec<NodeRef<'a>>, SourceError> {
+        if let Some(base) = &params.base
+            && !snapshot.bases().any(|one| one.name() == base)
+        {
+            let known: Vec<&str> = snapshot.bases().map(Base::name).collect();
+            return Err(failed(&format!("no base `{base}`; there is {}", known.join(", "))));
+        }
         let made = self.made();
         let fits = |node: &NodeRef<'_>| {
             let file = node.base().root().join(node.document().path.as_str());
@@ -226,7 +232,8 @@ impl Rooms {
         let Some(compose) = self.compose.get() else { return HashSet::new() };
         let all = ListArtifacts { limit: MAX_LISTED, ..ListArtifacts::default() };
         let artifacts = compose.list_artifacts(&all).map(|listed| listed.artifacts);
-        let outputs = artifacts.unwrap_or_default().into_iter().flat_map(|one| one.outputs);
+        let outputs = artifacts.unwrap_or_default().into_iter();
+        let outputs = outputs.flat_map(|one| [one.outputs, one.written_elsewhere].concat());
         // As bases have it: without links.
         let root = compose.root().canonicalize().unwrap_or_else(|_| compose.root().to_owned());
         outputs.map(|output| root.join(output)).collect()
@@ -297,26 +304,20 @@ impl Rooms {
             top: Some(params.top),
         });
         let report = report.map_err(|error| failed(&error))?.report;
-        let listed = |status: Standing| {
-            let request = GapsRequest {
-                project_id: params.project.clone(),
-                status,
-                max_results: Some(params.top),
-                ..GapsRequest::default()
-            };
-            gaps.gaps(&request).map(|found| found.gaps).map_err(|error| failed(&error))
+        let request = GapsRequest {
+            project_id: params.project.clone(),
+            max_results: Some(params.top),
+            ..GapsRequest::default()
         };
+        let open = gaps.gaps(&request).map_err(|error| failed(&error))?.gaps;
         let failed_asks = report.top_failed_asks.into_iter();
         Ok(GapsDigest {
             from: day(from),
             until: day(until - 1),
             sessions: report.sessions,
             calls: report.calls,
-            open: listed(Standing::Open)?.into_iter().map(open_gap).collect(),
-            closed: listed(Standing::Closed)?
-                .iter()
-                .filter_map(|gap| closed_gap(gap, from))
-                .collect(),
+            open: open.into_iter().map(open_gap).collect(),
+            closed: closed_since(gaps, params, from)?,
             failed_asks: failed_asks
                 .map(|failed| CountedAsk {
                     ask: failed.ask,
@@ -401,6 +402,32 @@ fn open_gap(gap: ListedGap) -> OpenGap {
         last_asked: day(gap.last_asked),
         wordings: gap.wordings.into_iter().skip(1).collect(),
     }
+}
+
+/// The first of those that were closed lately. They are ranked by how often they were asked for, so
+/// they may be anywhere among all that were ever closed.
+fn closed_since(
+    gaps: &Gaps,
+    params: &GapsParams,
+    since: u64,
+) -> Result<Vec<ClosedGap>, SourceError> {
+    let mut closed = Vec::new();
+    let mut request = GapsRequest {
+        project_id: params.project.clone(),
+        status: Standing::Closed,
+        max_results: Some(MAX_GAPS),
+        ..GapsRequest::default()
+    };
+    while closed.len() < params.top {
+        let page = gaps.gaps(&request).map_err(|error| failed(&error))?.gaps;
+        if page.is_empty() {
+            break;
+        }
+        request.offset += page.len();
+        closed.extend(page.iter().filter_map(|gap| closed_gap(gap, since)));
+    }
+    closed.truncate(params.top);
+    Ok(closed)
 }
 
 fn closed_gap(gap: &ListedGap, since: u64) -> Option<ClosedGap> {
