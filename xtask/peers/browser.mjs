@@ -167,6 +167,12 @@ async function forms(page) {
   await send(page, `${invoice}/merge`, { into: room.split("/").pop() });
   await says(page, "The gaps are one now.");
   VIEWS.gap = room;
+  await open(page, "/gaps");
+  await send(page, "/gaps", { status: "merged" });
+  await says(page, "print an invoice");
+  await open(page, "/usage");
+  await send(page, "/usage", { days: "7" });
+  assert.equal(new URL(page.url()).searchParams.get("days"), "7");
 
   for (const [title, verb, said] of [
     ["Invoices", "accept", "The file is written"],

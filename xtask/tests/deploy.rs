@@ -65,14 +65,48 @@ fn the_image_runs_as_nobody_special_and_says_how_it_is() {
         check_variable(word.split('=').next().unwrap());
     }
     let ignored = read(".dockerignore");
-    for line in ignored.lines().filter_map(|line| line.strip_prefix('!')) {
-        assert!(root().join(line).exists(), "{line}");
+    let taken: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    for place in &taken {
+        assert!(root().join(place).exists(), "{place}");
+    }
+    for place in compiled_in() {
+        assert!(taken.contains(&place.as_str()), "`{place}` is compiled in and not in the image");
     }
     let manifest = read("Cargo.toml");
     let toolchain = manifest.split("rust-version = \"").nth(1).unwrap().split('"').next().unwrap();
     let image = text.split("FROM rust:").nth(1).unwrap().split('-').next().unwrap();
     let minor = |version: &str| -> u32 { version.split('.').nth(1).unwrap().parse().unwrap() };
     assert!(minor(image) >= minor(toolchain), "{image} cannot build {toolchain}");
+}
+
+/// Folders and files beside `crates` that sources name, to compile them in.
+fn compiled_in() -> std::collections::BTreeSet<String> {
+    let mut found = std::collections::BTreeSet::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") && is_source(&path) {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for word in text.split("include_").skip(1).filter_map(|rest| rest.split('"').nth(1))
+                {
+                    let place = path.parent().unwrap().join(word);
+                    let Ok(place) = place.canonicalize() else { continue };
+                    let Ok(inside) = place.strip_prefix(root()) else { continue };
+                    let first = inside.components().next().unwrap().as_os_str();
+                    found.insert(first.to_string_lossy().into_owned());
+                }
+            }
+        }
+    }
+    assert!(found.contains("data"), "the search finds nothing: {found:?}");
+    found
+}
+
+fn is_source(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "src")
 }
 
 /// What the image asks to know whether it is well, asked of something that answers.

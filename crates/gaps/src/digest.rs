@@ -95,6 +95,7 @@ impl Gaps {
             until: times().max().map(|last| last.saturating_add(REACH)),
             whose: Whose::Of(user),
             detail: Detail::Outline,
+            last: None,
         };
         let sessions = sessions(&self.memory.events(&window)?, PAUSE);
         for failure in failures {

@@ -39,6 +39,8 @@ pub struct Window {
     pub until: Option<u64>,
     pub whose: Whose,
     pub detail: Detail,
+    /// Only the last so many events.
+    pub last: Option<usize>,
 }
 
 /// Whose events are wanted.

@@ -57,6 +57,7 @@ impl Gaps {
             until,
             whose: Whose::Anyones,
             detail: Detail::Outline,
+            last: None,
         };
         let whole = Window {
             from: from.map(|from| from.saturating_sub(REACH)),

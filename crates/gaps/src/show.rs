@@ -13,7 +13,7 @@ use crate::gap::Gap;
 use crate::list::{ListedGap, within};
 use crate::offers::ListedProposal;
 use crate::ports::{Call, Detail, KeptAsk, Whose, Window};
-use crate::session::{PAUSE, Session, sessions};
+use crate::session::{PAUSE, Recorded, Session, sessions};
 
 const ASKS: usize = 100;
 /// Calls of one session, those around the one that asked.
@@ -45,6 +45,17 @@ pub struct ShowGapResponse {
     /// What was proposed to close it
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<ListedProposal>,
+}
+
+/// A call that was heard lately.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentCall {
+    pub project_id: String,
+    pub tool_name: String,
+    pub client: Option<String>,
+    pub is_error: bool,
+    /// Milliseconds since 1970.
+    pub at: u64,
 }
 
 /// A session as it went.
@@ -79,6 +90,20 @@ pub struct ShownAsk {
 }
 
 impl Gaps {
+    /// The last calls of any project, the newest first.
+    pub fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, Error> {
+        let window = Window { detail: Detail::Outline, last: Some(limit), ..Window::default() };
+        let calls = self.memory.events(&window)?.into_iter().rev();
+        let recent = calls.map(|Recorded { project_id, identity, event }| RecentCall {
+            project_id,
+            tool_name: event.tool_name,
+            client: identity.client,
+            is_error: event.is_error,
+            at: event.timestamp,
+        });
+        Ok(recent.collect())
+    }
+
     pub fn show(&self, request: &ShowGapRequest) -> Result<ShowGapResponse, Error> {
         let limit =
             within("maxSessions", request.max_sessions.unwrap_or(DEFAULT_SESSIONS), MAX_SESSIONS)?;
@@ -136,6 +161,7 @@ impl Gaps {
             until: Some(at.saturating_add(REACH)),
             whose: Whose::Of(call.user.clone()),
             detail: Detail::Full,
+            last: None,
         };
         let sessions = sessions(&self.memory.events(&window)?, PAUSE);
         Ok(session_of(&sessions, &call.call_id).cloned())

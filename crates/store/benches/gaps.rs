@@ -110,6 +110,7 @@ fn an_hour_among_a_million(bencher: Bencher, on: On) {
         from: Some(from),
         until: Some(from + HOUR),
         detail: Detail::Outline,
+        last: None,
         ..Window::default()
     };
     bencher.bench(|| {

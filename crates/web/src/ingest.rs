@@ -25,23 +25,26 @@ const MAX_BATCH: usize = 64 * 1024 * 1024;
 struct Desk {
     gaps: Option<Gaps>,
     keys: Option<Arc<dyn Keys>>,
-    seats: Semaphore,
+    seats: Arc<Semaphore>,
 }
 
 pub(crate) fn routes(gaps: Option<Gaps>, keys: Option<Arc<dyn Keys>>) -> Router {
-    let desk = Arc::new(Desk { gaps, keys, seats: Semaphore::new(AT_ONCE) });
+    let desk = Arc::new(Desk { gaps, keys, seats: Arc::new(Semaphore::new(AT_ONCE)) });
     Router::new().route("/ingest", post(ingest)).with_state(desk)
 }
 
 async fn ingest(State(desk): State<Arc<Desk>>, request: Request) -> Result<Response, Problem> {
     let grant = request.extensions().get::<Grant>().cloned();
-    let Ok(_seat) = desk.seats.try_acquire() else {
+    let Ok(seat) = desk.seats.clone().try_acquire_owned() else {
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "send the batch again soon"));
     };
     let body = read(request.into_body(), MAX_BATCH).await?;
-    let work = desk.clone();
-    let done = tokio::task::spawn_blocking(move || take_in(&work, grant.as_ref(), &body)).await;
-    done.map_err(|error| {
+    let work = move || {
+        // Taken until the work is done, whether or not somebody still waits for it.
+        let _seat = seat;
+        take_in(&desk, grant.as_ref(), &body)
+    };
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!(%error, "a batch was not taken in");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "something went wrong here; it is logged")
     })?

@@ -126,7 +126,7 @@ impl Site {
     fn router(self, key: FormKey) -> Router {
         let gaps = self.rooms.gaps.clone();
         let watch = Watch::new(self.running, &self.rooms);
-        let desk = Arc::new(Desk { rooms: self.rooms, seats: Semaphore::new(AT_ONCE) });
+        let desk = Arc::new(Desk { rooms: self.rooms, seats: Arc::new(Semaphore::new(AT_ONCE)) });
         let operations: Vec<Arc<Operation>> = api::operations().into_iter().map(Arc::new).collect();
         let keys = match &self.doors {
             Doors::Loopback { keys, .. } => keys.clone(),
@@ -177,21 +177,24 @@ pub(crate) fn not_allowed(scope: Scope) -> Problem {
 /// Where requests are worked on.
 pub(crate) struct Desk {
     rooms: Rooms,
-    seats: Semaphore,
+    seats: Arc<Semaphore>,
 }
 
 impl Desk {
-    /// Does some work off the async threads, if there is a seat free for it.
+    /// Does some work off the async threads, if there is a seat free for it. The seat is taken until
+    /// the work is done, whether or not somebody still waits for it.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         name: &str,
         work: impl FnOnce(&Rooms) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let seat = self.seats.try_acquire().map_err(|_| Problem::busy())?;
+        let seat = self.seats.clone().try_acquire_owned().map_err(|_| Problem::busy())?;
         let rooms = self.rooms.clone();
-        let done = tokio::task::spawn_blocking(move || work(&rooms)).await;
-        drop(seat);
-        done.map_err(|error| {
+        let work = move || {
+            let _seat = seat;
+            work(&rooms)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|error| {
             tracing::error!(%error, name, "a request failed");
             let detail = "something went wrong here; it is logged";
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail)

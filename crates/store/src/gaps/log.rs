@@ -199,10 +199,20 @@ pub(super) async fn events(pool: &Pool, window: &Window) -> Result<Vec<Recorded>
             query.push(" AND e.who = ").push_bind(storable(user.as_deref().unwrap_or_default()));
         }
         push_window!(query, window, "e.at" in 1 ms);
-        query.push(" ORDER BY e.at, e.call_id");
+        match window.last {
+            None => query.push(" ORDER BY e.at, e.call_id"),
+            Some(last) => {
+                query.push(" ORDER BY e.at DESC, e.call_id DESC LIMIT ");
+                query.push_bind(signed(last as u64))
+            }
+        };
         query.build_query_as().fetch_all(pool).await?
     });
-    Ok(rows.into_iter().map(Recorded::from).collect())
+    let mut events: Vec<Recorded> = rows.into_iter().map(Recorded::from).collect();
+    if window.last.is_some() {
+        events.reverse();
+    }
+    Ok(events)
 }
 
 pub(super) async fn misses(pool: &Pool, window: &Window) -> Result<Vec<Ask>, sqlx::Error> {

@@ -83,6 +83,7 @@ pub(crate) fn windows_and_projects(bed: &Bed) {
     assert_eq!(ids(Window { from: Some(NOW + 2), ..shop.clone() }), [2, 3, 5]);
     assert_eq!(ids(Window { until: Some(NOW + 3), ..shop.clone() }), [1, 2], "exclusive");
     assert_eq!(ids(Window { whose: Whose::Of(Some("bob".into())), ..shop.clone() }), [2]);
+    assert_eq!(ids(Window { last: Some(2), ..shop.clone() }), [3, 5]);
     assert_eq!(ids(Window { whose: Whose::Of(None), ..shop }), [0; 0]);
     assert_eq!(ids(Window { project_id: Some("none".into()), ..Window::default() }), [0; 0]);
 }

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use kenning_gaps::list::ListedGap;
 use kenning_gaps::offers::ProposalsRequest;
+use kenning_gaps::show::RecentCall;
 use kenning_knowledge::Snapshot;
 use kenning_registry::agents::ListAgentsRequest;
 use maud::{Markup, html};
 
 use super::form::encoded;
-use super::layout::{Tab, empty, gauge, table, time};
+use super::layout::{Tab, badge, empty, gauge, table, time};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, Sorry};
 use crate::site::Rooms;
 
 const RECENT: usize = 5;
+const RECENT_CALLS: usize = 8;
 const TO_MEND: usize = 10;
 
 /// What is counted elsewhere than in the files.
@@ -24,6 +26,7 @@ struct Counts {
     gaps: Option<usize>,
     proposals: usize,
     recent: Vec<ListedGap>,
+    calls: Vec<RecentCall>,
 }
 
 pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
@@ -43,6 +46,7 @@ pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
                 (recent(&counts))
             }
         }
+        @if counts.gaps.is_some() { (activity(&counts.calls)) }
         (bases(&snapshot))
         (to_mend(&snapshot))
     };
@@ -53,6 +57,7 @@ fn counts(rooms: &Rooms) -> Result<Counts, Sorry> {
     let one = ListAgentsRequest { max_results: Some(1), cursor: None };
     let agents = rooms.registry.as_ref().map(|registry| registry.agents(&one)).transpose()?;
     let gaps = rooms.gaps.as_ref().map(|gaps| gaps.newest(RECENT)).transpose()?;
+    let calls = rooms.gaps.as_ref().map(|gaps| gaps.recent_calls(RECENT_CALLS)).transpose()?;
     let pending = ProposalsRequest::default();
     let proposals = rooms.gaps.as_ref().map(|gaps| gaps.proposals(&pending)).transpose()?;
     let open = gaps.as_ref().map(|gaps| gaps.total_available);
@@ -62,6 +67,7 @@ fn counts(rooms: &Rooms) -> Result<Counts, Sorry> {
         gaps: open,
         proposals: proposals.map_or(0, |all| all.proposals.len()),
         recent,
+        calls: calls.unwrap_or_default(),
     })
 }
 
@@ -134,6 +140,33 @@ fn recent(counts: &Counts) -> Markup {
                     span class="small" { (gap.asks) "×, " (time(gap.last_asked)) }
                 }
             }
+        }
+    }
+}
+
+fn activity(calls: &[RecentCall]) -> Markup {
+    html! {
+        h2 { "Recent calls" }
+        @if calls.is_empty() {
+            (empty("No agent has called a tool yet.", html! { "Calls of this server's tools, and of \
+                servers that are started by " code { "kenning wrap -- PROGRAM" } ", appear here." }))
+        } @else {
+            (table("Recent calls", html! {
+                table {
+                    thead { tr { th { "Tool" } th { "Project" } th { "Client" } th { "Outcome" } th { "When" } } }
+                    tbody {
+                        @for call in calls {
+                            tr {
+                                td { code { (text(&call.tool_name)) } }
+                                td { (text(&call.project_id)) }
+                                td { (text(call.client.as_deref().unwrap_or("–"))) }
+                                td { (badge(if call.is_error { "failed" } else { "success" })) }
+                                td { (time(call.at)) }
+                            }
+                        }
+                    }
+                }
+            }))
         }
     }
 }
