@@ -1,4 +1,5 @@
-//! What a number of nodes takes, in time and in memory: `cargo bench --bench growth -- 100000`.
+//! What a number of nodes takes, in time and in memory:
+//! `cargo bench --workspace --bench growth -- nodes 100000`.
 //!
 //! One process for each number, so that the memory is its own. Prints a line of JSON. Vectors are
 //! random: computing real ones takes hours and changes no time here.
@@ -33,8 +34,9 @@ const TASKS: &[&str] = &[
 ];
 
 fn main() {
-    // Whoever runs all targets as tests names no number.
-    let Some(nodes) = std::env::args().find_map(|word| word.parse::<usize>().ok()) else { return };
+    // Whoever runs all targets as tests names nothing.
+    let words: Vec<String> = std::env::args().skip_while(|word| word != "nodes").collect();
+    let Some(nodes) = words.iter().find_map(|word| word.parse::<usize>().ok()) else { return };
     let folder = corpus::write(nodes.div_ceil(SECTIONS + 1), SECTIONS);
     let before = memory_mb("VmRSS:");
     let started = Instant::now();

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
-use super::last_line;
 use super::plot::{Axis, Line, Plot, Style};
 use crate::run::{cargo_command, read};
 
@@ -125,7 +124,7 @@ struct Series {
 
 pub(super) fn measure() -> Result<String> {
     let nodes = vec![Series::measured("", |size| {
-        let mut figures = figures("kenning-knowledge", &[&size.to_string()])?;
+        let mut figures = figures(&["nodes", &size.to_string()])?;
         for (key, value) in figures_of_store("vectors", "SQLite", size)? {
             figures.entry(key).or_insert(value);
         }
@@ -178,16 +177,17 @@ impl Series {
 }
 
 fn figures_of_store(what: &str, on: &str, size: u64) -> Result<Figures> {
-    figures("kenning-store", &[what, on, &size.to_string()])
+    figures(&[what, on, &size.to_string()])
 }
 
-fn figures(package: &str, words: &[&str]) -> Result<Figures> {
-    let bench = ["bench", "--package", package, "--bench", "growth", "--"];
+/// Of the benchmark that the first word is for. With `--workspace`, as everything is built.
+fn figures(words: &[&str]) -> Result<Figures> {
+    let bench = ["bench", "--workspace", "--bench", "growth", "--"];
     let printed = read(&mut cargo_command(&[&bench, words].concat()))?;
-    let line = last_line(&printed);
+    let line = printed.lines().find(|line| line.starts_with('{')).unwrap_or_default();
     eprintln!("{line}");
     let figures: Map<String, Value> = serde_json::from_str(line)
-        .with_context(|| format!("the benchmark of {package} printed `{line}`"))?;
+        .with_context(|| format!("the benchmark of {words:?} printed `{printed}`"))?;
     Ok(figures.into_iter().filter_map(|(key, value)| Some((key, value.as_f64()?))).collect())
 }
 

@@ -1,5 +1,5 @@
 //! What a number of calls, of skills or of vectors takes in a store, in time and in memory:
-//! `cargo bench --bench growth -- events PostgreSQL 100000`.
+//! `cargo bench --workspace --bench growth -- events PostgreSQL 100000`.
 //!
 //! One process for each number, so that the memory is its own. Prints a line of JSON.
 
@@ -19,15 +19,17 @@ fn main() {
     let named = |name: &str| words.iter().any(|word| word == name);
     // Whoever runs all targets as tests names no number.
     let Some(size) = words.iter().find_map(|word| word.parse::<usize>().ok()) else { return };
-    let on = if named("PostgreSQL") { "PostgreSQL" } else { "SQLite" };
-    let bed = Bed::new(on);
-    let mut figures = if named("events") {
-        events::measure(&bed, size)
+    let measure: fn(&Bed, usize) -> Figures = if named("events") {
+        events::measure
     } else if named("skills") {
-        skills::measure(&bed, size)
+        skills::measure
+    } else if named("vectors") {
+        vectors::measure
     } else {
-        vectors::measure(&bed, size)
+        return;
     };
+    let on = if named("PostgreSQL") { "PostgreSQL" } else { "SQLite" };
+    let mut figures = measure(&Bed::new(on), size);
     figures["size"] = json!(size);
     figures["on"] = json!(on);
     figures["peak_mb"] = json!(memory_mb("VmHWM:"));
