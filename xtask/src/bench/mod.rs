@@ -113,7 +113,7 @@ fn stack() -> Result<String> {
 }
 
 fn scale() -> Result<String> {
-    let scale: Scale = serde_json::from_str(last_line(&bench("kenning-knowledge", "scale")?))?;
+    let scale: Scale = serde_json::from_str(last_line(&bench("scale")?))?;
     Ok(at_scale(&scale))
 }
 
@@ -126,9 +126,9 @@ fn steps() -> Result<String> {
          The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}\n\
          The catalog ([the benchmark](../crates/catalog/benches/lookup.rs)): loading it, and one \
          lookup by name, by alias, and by words that are ranked by their looks:\n\n{}",
-        table_of(&bench("kenning-knowledge", "index")?),
-        table_of(&bench("kenning-embed", "embed")?),
-        table_of(&bench("kenning-catalog", "lookup")?),
+        table_of(&bench("index")?),
+        table_of(&bench("embed")?),
+        table_of(&bench("lookup")?),
     ))
 }
 
@@ -139,8 +139,8 @@ fn store() -> Result<String> {
          ```text\n{}\n```\n\n\
          Calls that are taken in ([the benchmark](../crates/store/benches/gaps.rs)), each batch on \
          the disk before it is acknowledged:\n\n{}",
-        bench("kenning-store", "registry")?.trim(),
-        table_of(&bench("kenning-store", "gaps")?),
+        bench("registry")?.trim(),
+        table_of(&bench("gaps")?),
     ))
 }
 
@@ -151,8 +151,8 @@ fn description() -> Result<String> {
          A thousand contents of twenty lines generated, and generated and assembled into one file \
          ([the benchmark](../crates/compose/benches/generate.rs)); every version and the file are on \
          the disk when it ends:\n\n{}",
-        bench("kenning-mcp", "capabilities")?.trim_end(),
-        table_of(&bench("kenning-compose", "generate")?),
+        bench("capabilities")?.trim_end(),
+        table_of(&bench("generate")?),
     ))
 }
 
@@ -166,7 +166,7 @@ struct Asked {
 }
 
 fn page() -> Result<String> {
-    let printed = read(&mut cargo_command(&["bench", "--workspace", "--bench", "page"]))?;
+    let printed = bench("page")?;
     let mut table = "10,000 nodes in 1,250 files, 100,000 calls heard over thirty days and some \
          6,000 gaps from them ([the benchmark](../crates/kenning/benches/page.rs)). One client asks \
          the server for each page over loopback, 200 times after three to warm up, and waits for \
@@ -243,8 +243,9 @@ fn at_scale(scale: &Scale) -> String {
     )
 }
 
-fn bench(package: &str, name: &str) -> Result<String> {
-    read(&mut cargo_command(&["bench", "--package", package, "--bench", name]))
+/// With `--workspace`, as everything is built: another selection compiles every dependency anew.
+fn bench(name: &str) -> Result<String> {
+    read(&mut cargo_command(&["bench", "--workspace", "--bench", name]))
 }
 
 fn last_line(text: &str) -> &str {
