@@ -133,6 +133,11 @@ pub(crate) fn build() -> Result<()> {
     cargo(&["build", "--workspace", "--bins", "--examples"])
 }
 
+/// The same, optimised: what is measured.
+pub(crate) fn build_release() -> Result<()> {
+    cargo(&["build", "--workspace", "--bins", "--examples", "--release"])
+}
+
 /// The documents are written by the tests that otherwise compare them.
 fn docs() -> Result<()> {
     run::run(

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::run::{cargo, cargo_command, read, root};
+use crate::run::{cargo_command, read, root};
 use crate::{browser, outside};
 
 /// What one system took for the same work.
@@ -101,7 +101,7 @@ fn replaced(page: &str, name: &str, text: &str) -> Result<String> {
 }
 
 fn stack() -> Result<String> {
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    crate::build_release()?;
     let python = outside::python()?;
     let folder = Folder::new()?;
     let corpus = corpus::gather(folder.path())?;

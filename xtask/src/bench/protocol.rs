@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::session::{Session, request};
 use super::{Folder, cpu};
 use crate::outside;
-use crate::run::{cargo, read, resident_kb, root};
+use crate::run::{read, resident_kb, root};
 
 const WARM_UP: usize = 200;
 /// Each takes its turn this often, so that a busy machine is busy for all.
@@ -46,8 +46,7 @@ struct Costs {
 
 pub(super) fn measure() -> Result<String> {
     let folder = Folder::new()?;
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
-    cargo(&["build", "--release", "--package", "kenning-mcp", "--example", "bare"])?;
+    crate::build_release()?;
     let mut peers = peers(folder.path())?;
     let mut costs: Vec<Costs> = peers.iter().map(|_| Costs::default()).collect();
     over_stdio(&mut peers, &mut costs)?;

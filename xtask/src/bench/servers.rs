@@ -14,7 +14,7 @@ use self::peers::{Edit, Peer, Place};
 use super::corpus::{self, Part};
 use super::session::Session;
 use super::{Folder, tree};
-use crate::run::{cargo, root};
+use crate::run::root;
 
 /// What the slowest takes in a few minutes.
 const FILES: usize = 60;
@@ -49,7 +49,7 @@ struct Row {
 }
 
 pub(super) fn measure() -> Result<String> {
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    crate::build_release()?;
     let folder = Folder::new()?;
     let part = corpus::gather(folder.path())?.part(FILES, QUESTIONS)?;
     peers::lay_out_models(folder.path())?;

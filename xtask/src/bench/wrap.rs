@@ -12,7 +12,7 @@ use super::session::Session;
 use super::sink::Sink;
 use super::{Folder, tree};
 use crate::outside;
-use crate::run::{cargo, root};
+use crate::run::root;
 
 const WARM_UP: usize = 200;
 /// Each takes its turn this often, so that a busy machine is busy for all.
@@ -41,8 +41,7 @@ struct Running {
 }
 
 pub(super) fn measure() -> Result<String> {
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
-    cargo(&["build", "--release", "--package", "kenning-mcp", "--example", "bare"])?;
+    crate::build_release()?;
     let folder = Folder::new()?;
     let mut sides = python(folder.path())?;
     sides.extend(typescript(folder.path())?);

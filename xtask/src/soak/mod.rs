@@ -31,7 +31,7 @@ use self::account::Account;
 use self::outage::Outages;
 use self::servers::Fleet;
 use self::shelf::Shelf;
-use crate::run::{cargo, root};
+use crate::run::root;
 
 /// From here on a run is long enough to judge what a busy machine may delay: memory, and how soon
 /// changes are seen.
@@ -108,8 +108,11 @@ impl Plan {
 
 /// Builds the program and soaks it.
 pub(crate) fn run(plan: Plan) -> Result<()> {
-    let words = ["build", "--workspace", "--bins", "--examples", "--release"];
-    cargo(&words[..words.len() - usize::from(!plan.release)])?;
+    if plan.release {
+        crate::build_release()?;
+    } else {
+        crate::build()?;
+    }
     check(plan)
 }
 

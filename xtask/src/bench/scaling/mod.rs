@@ -18,7 +18,6 @@ use self::rig::{Form, Rig};
 use super::Folder;
 use super::cpu::Used;
 use crate::outside;
-use crate::run::cargo;
 
 const FORMS: [Form; 4] = [Form::File, Form::Shared(1), Form::Shared(2), Form::Shared(4)];
 const CONNECTIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -89,7 +88,7 @@ struct Death {
 
 pub(super) fn measure() -> Result<String> {
     let folder = Folder::new()?;
-    cargo(&["build", "--release", "--workspace", "--bins"])?;
+    crate::build_release()?;
     outside::wrk()?;
     let (mut series, mut facts, mut death) = (Vec::new(), Vec::new(), None);
     for form in FORMS {
