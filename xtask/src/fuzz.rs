@@ -3,7 +3,7 @@
 //! libFuzzer needs counters in the code it tries. The compiler that is at hand puts them in, so
 //! neither a nightly one nor `cargo-fuzz` is needed, and only into our own crates, so that nothing
 //! else is compiled anew. There is no `unsafe` code of ours to find faults in, so that memory is not
-//! watched; what is looked for are panics, hangs, memory and the promises of `crates/trials`.
+//! watched; what is looked for are panics, hangs, memory and the promises of `crates/fuzz`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -74,12 +74,7 @@ fn targets_there_are() -> Result<Vec<String>> {
 /// With `--workspace`, as everything is built, for the sake of the features of what we depend on.
 fn build() -> Result<PathBuf> {
     let mut cargo = cargo_command(&["build", "--workspace", "--bin", "fuzz"]);
-    cargo.args([
-        "--features",
-        "kenning-trials/fuzz",
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+    cargo.args(["--features", "kenning-fuzz/fuzz", "--message-format", "json-render-diagnostics"]);
     cargo.env("RUSTC_WORKSPACE_WRAPPER", ourselves()?).env(COMPILES, "1");
     let said = read(&mut cargo)?;
     let built = Message::parse_stream(said.as_bytes()).filter_map(|message| match message {
@@ -121,7 +116,7 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<()> {
     let fuzz = root().join("fuzz");
     let dictionary = fuzz.join("dictionaries").join(format!("{target}.dict"));
     let mut command = Command::new(program);
-    command.env("TRIAL", target).arg(&corpus).arg(fuzz.join("seeds").join(target));
+    command.env("FUZZ_TARGET", target).arg(&corpus).arg(fuzz.join("seeds").join(target));
     command.arg(format!("-artifact_prefix={found}/"));
     command.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={LONGEST_INPUT}"));
     command.arg(format!("-rss_limit_mb={MEGABYTES}")).arg(format!("-timeout={HANG_SECONDS}"));

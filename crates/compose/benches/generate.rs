@@ -12,12 +12,12 @@ fn main() {
     divan::main();
 }
 
-struct Bed {
+struct Fixture {
     compose: Compose,
     _folders: (tempfile::TempDir, tempfile::TempDir),
 }
 
-fn bed() -> Bed {
+fn fixture() -> Fixture {
     let folders = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     let configs = folders.0.path().join(".kenning/compose");
     for kind in ["content", "artifact"] {
@@ -48,36 +48,36 @@ fn bed() -> Bed {
     std::fs::write(configs.join("artifact/all.json"), artifact.to_string()).expect("a file");
     let limits = Limits { max_artifact_components: CONTENTS, ..Limits::default() };
     let parts = Parts { limits, ..Parts::new(folders.0.path(), folders.1.path()) };
-    Bed { compose: Compose::open(parts).expect("an open workspace"), _folders: folders }
+    Fixture { compose: Compose::open(parts).expect("an open workspace"), _folders: folders }
 }
 
 #[divan::bench(sample_count = 5)]
 fn generate_1000(bencher: Bencher<'_, '_>) {
-    bencher.with_inputs(bed).bench_local_values(|bed| {
+    bencher.with_inputs(fixture).bench_local_values(|fixture| {
         for n in 0..CONTENTS {
             let content_config_id = format!("c{n}");
             let request = GenerateRequest { content_config_id, ..GenerateRequest::default() };
-            bed.compose.generate_content(&request).expect("a content");
+            fixture.compose.generate_content(&request).expect("a content");
         }
-        bed
+        fixture
     });
 }
 
 #[divan::bench(sample_count = 5)]
 fn generate_and_assemble_1000(bencher: Bencher<'_, '_>) {
-    bencher.with_inputs(bed).bench_local_values(|bed| {
+    bencher.with_inputs(fixture).bench_local_values(|fixture| {
         let artifact_config_id = "all".to_owned();
         let request = AssembleRequest { artifact_config_id, ..AssembleRequest::default() };
-        bed.compose.assemble_artifact(&request).expect("an artifact");
-        bed
+        fixture.compose.assemble_artifact(&request).expect("an artifact");
+        fixture
     });
 }
 
 #[divan::bench(sample_count = 5)]
 fn assemble_1000_that_are_unchanged(bencher: Bencher<'_, '_>) {
-    let bed = bed();
+    let fixture = fixture();
     let artifact_config_id = "all".to_owned();
     let request = AssembleRequest { artifact_config_id, ..AssembleRequest::default() };
-    bed.compose.assemble_artifact(&request).expect("an artifact");
-    bencher.bench_local(|| bed.compose.assemble_artifact(&request).expect("an artifact"));
+    fixture.compose.assemble_artifact(&request).expect("an artifact");
+    bencher.bench_local(|| fixture.compose.assemble_artifact(&request).expect("an artifact"));
 }

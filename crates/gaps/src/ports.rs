@@ -1,7 +1,7 @@
 //! What has to be remembered between runs, as those who remember must offer it.
 //!
 //! Calls are appended to a log, and those that may hold an ask wait to be looked at. Looking is
-//! not appending: it takes time and a model. Whoever looks [takes](GapBook::hear) what waits and
+//! not appending: it takes time and a model. Whoever looks [takes](GapStore::hear) what waits and
 //! changes the gaps in one go, so that of many who look at once each ask is heard by one.
 
 use crate::ask::{Ask, AskKind};
@@ -24,9 +24,9 @@ impl PortError {
 }
 
 /// Everything that the room remembers.
-pub trait Memory: EventLog + GapBook + ProposalBox {}
+pub trait Memory: EventStore + GapStore + ProposalStore {}
 
-impl<M: EventLog + GapBook + ProposalBox> Memory for M {}
+impl<M: EventStore + GapStore + ProposalStore> Memory for M {}
 
 /// Which events are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct Wording {
 }
 
 /// Every call of every tool. An event is told from others by project and `callId`.
-pub trait EventLog: Send + Sync {
+pub trait EventStore: Send + Sync {
     /// All of the batch is on disk when this returns, or none of it. Events that may hold an ask
     /// ([`crate::ask::due`]) wait from then on.
     fn append(&self, batch: &Batch) -> Result<Appended, PortError>;
@@ -225,7 +225,7 @@ pub struct GapPage {
 
 /// Gaps and where they are in their lives. All changes are made to what is there at that moment,
 /// by one at a time in each project: nobody's change is lost.
-pub trait GapBook: Send + Sync {
+pub trait GapStore: Send + Sync {
     /// Of one project, or all.
     fn gaps(&self, project_id: Option<&str>) -> Result<Vec<Gap>, PortError>;
 
@@ -264,7 +264,7 @@ pub trait GapBook: Send + Sync {
 }
 
 /// Knowledge that waits for a person.
-pub trait ProposalBox: Send + Sync {
+pub trait ProposalStore: Send + Sync {
     /// The newest first.
     fn proposals(&self) -> Result<Vec<Proposal>, PortError>;
 

@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use kenning_visible::{shown, shown_json};
+use kenning_sanitize::{sanitize, sanitize_json};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
@@ -41,7 +41,7 @@ impl Printer {
     ) -> Result<(), Failure> {
         let out = match self.form {
             Form::Json => json(value).map_err(|error| Failure::new(error.to_string()))?,
-            Form::Text => shown(&text(value)).into_owned(),
+            Form::Text => sanitize(&text(value)).into_owned(),
         };
         match out.trim_end() {
             "" => Ok(()),
@@ -53,8 +53,8 @@ impl Printer {
     pub fn note(self, text: &str) {
         match self.notes {
             _ if self.quiet => {}
-            Notes::Printed => eprintln!("{}", shown(text)),
-            Notes::Logged => tracing::info!("{}", shown(text)),
+            Notes::Printed => eprintln!("{}", sanitize(text)),
+            Notes::Logged => tracing::info!("{}", sanitize(text)),
         }
     }
 
@@ -79,9 +79,9 @@ impl Printer {
 }
 
 pub fn report(failure: &Failure) -> Exit {
-    eprintln!("error: {}", shown(&failure.message));
+    eprintln!("error: {}", sanitize(&failure.message));
     if let Some(hint) = &failure.hint {
-        eprintln!("hint: {}", shown(hint));
+        eprintln!("hint: {}", sanitize(hint));
     }
     failure.exit
 }
@@ -89,7 +89,7 @@ pub fn report(failure: &Failure) -> Exit {
 /// As the tools answer.
 fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
     let written = serde_json::to_string_pretty(value)?;
-    match shown_json(&written) {
+    match sanitize_json(&written) {
         Some(shown) => serde_json::to_string_pretty(&shown),
         None => Ok(written),
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kenning_visible::shown;
+use kenning_sanitize::sanitize;
 use rmcp::model::{
     CompleteRequestParams, CompletionInfo, ErrorData, ListResourcesResult, Reference, Resource,
     ResourceContents,
@@ -128,7 +128,7 @@ fn listed_openly(mut resource: Resource) -> Resource {
 }
 
 fn show(text: &mut String) {
-    if let Cow::Owned(shown) = shown(text) {
+    if let Cow::Owned(shown) = sanitize(text) {
         *text = shown;
     }
 }

@@ -237,7 +237,7 @@ fn result_of<Response: Serialize, Fault: Into<ToolError>>(
     });
     match written {
         Ok(mut value) => {
-            kenning_visible::show(&mut value);
+            kenning_sanitize::sanitize_value(&mut value);
             let mut result = CallToolResult::structured(value);
             result.meta = Some(quotes());
             result
@@ -278,7 +278,7 @@ impl ToolError {
     /// tool's output schema, and would hide the error behind one of their own.
     pub(crate) fn into_result(self) -> CallToolResult {
         let text = serde_json::to_string(&self).unwrap_or(self.message);
-        let text = kenning_visible::shown_json(&text).map_or(text, |shown| shown.to_string());
+        let text = kenning_sanitize::sanitize_json(&text).map_or(text, |shown| shown.to_string());
         CallToolResult::error(vec![ContentBlock::text(text)])
     }
 }

@@ -7,7 +7,7 @@ use crate::Registry;
 use crate::error::Error;
 use crate::model::{Agent, Revision, Timestamp};
 use crate::rules::{MAX_ID, MAX_NAME, NAME_PATTERN, check_agent_id, check_name};
-use crate::shelf::AgentCounts;
+use crate::store::AgentCounts;
 
 pub const DEFAULT_AGENTS: usize = 1_000;
 pub const MAX_AGENTS: usize = 10_000;
@@ -101,7 +101,7 @@ impl Registry {
     pub fn add_agent(&self, request: &AddAgentRequest) -> Result<AgentResponse, Error> {
         let name = check_name("name", &request.name)?;
         let id = request.id.map(check_agent_id).transpose()?;
-        let agent = self.shelf.add_agent(name, id, (self.clock)())?;
+        let agent = self.store.add_agent(name, id, (self.clock)())?;
         let message = format!("Added agent {} '{}'", agent.id, agent.name);
         Ok(AgentResponse { success: true, agent, message })
     }
@@ -113,7 +113,7 @@ impl Registry {
             return Err(Error::invalid("max_results", problem));
         }
         let after = request.cursor.unwrap_or(0).clamp(0, MAX_ID);
-        let (mut found, total_count) = self.shelf.agents(after, limit + 1)?;
+        let (mut found, total_count) = self.store.agents(after, limit + 1)?;
         let more = found.len() > limit;
         found.truncate(limit);
         let next_cursor = found.last().filter(|_| more).map(|last| last.agent.id);
@@ -122,7 +122,7 @@ impl Registry {
     }
 
     pub fn agent(&self, request: &GetAgentRequest) -> Result<AgentResponse, Error> {
-        let agent = self.shelf.agent(check_agent_id(request.agent_id)?)?;
+        let agent = self.store.agent(check_agent_id(request.agent_id)?)?;
         let message = format!("Agent {} is '{}'", agent.id, agent.name);
         Ok(AgentResponse { success: true, agent, message })
     }
@@ -139,7 +139,7 @@ impl Registry {
     ) -> Result<AgentResponse, Error> {
         let agent_id = check_agent_id(request.agent_id)?;
         let name = check_name("name", &request.name)?;
-        let agent = self.shelf.rename_agent(agent_id, name, expected)?;
+        let agent = self.store.rename_agent(agent_id, name, expected)?;
         let message = format!("Agent {agent_id} is now '{}'", agent.name);
         Ok(AgentResponse { success: true, agent, message })
     }
@@ -155,7 +155,7 @@ impl Registry {
         expected: Option<Revision>,
     ) -> Result<RemoveAgentResponse, Error> {
         let agent_id = check_agent_id(request.agent_id)?;
-        let capabilities_removed = self.shelf.remove_agent(agent_id, expected)?;
+        let capabilities_removed = self.store.remove_agent(agent_id, expected)?;
         let message = format!("Removed agent {agent_id} and {capabilities_removed} capabilities");
         Ok(RemoveAgentResponse { success: true, agent_id, capabilities_removed, message })
     }
@@ -166,7 +166,7 @@ impl Registry {
             return check_agent_id(id);
         }
         let name = check_name("agent", id_or_name)?;
-        let agent = self.shelf.agent_named(name)?;
+        let agent = self.store.agent_named(name)?;
         agent
             .map(|agent| agent.id)
             .ok_or_else(|| Error::AgentNotNamed { name: id_or_name.to_owned() })

@@ -7,7 +7,7 @@ use crate::Registry;
 use crate::error::Error;
 use crate::model::Revision;
 use crate::rules::{MAX_ID, MAX_NAME, NAME_PATTERN, check_agent_id, check_name};
-use crate::shelf::Change;
+use crate::store::Change;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +45,7 @@ impl Registry {
         let agent_id = check_agent_id(request.agent_id)?;
         let skill_name = check_name("skill_name", &request.skill_name)?.to_owned();
         let change = Change { deactivate: vec![skill_name.clone()], expected, ..Change::default() };
-        let applied = self.shelf.apply(agent_id, &change, (self.clock)())?;
+        let applied = self.store.apply(agent_id, &change, (self.clock)())?;
         Ok(DeactivateResponse {
             success: true,
             agent_id,

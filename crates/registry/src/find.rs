@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use crate::model::Metadata;
-use crate::shelf::Skill;
+use crate::store::Skill;
 
 /// What scores less has nothing to do with the question.
 const MIN_RELEVANCE: f64 = 0.25;

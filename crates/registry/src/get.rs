@@ -71,7 +71,7 @@ impl Registry {
             check_name("skill_name", name)?;
         }
         // The counts are those of the whole agent, so all of it is read; the filters come after.
-        let held = self.shelf.held(agent_id)?;
+        let held = self.store.held(agent_id)?;
         let total_count = held.capabilities.len();
         let active_count = held.capabilities.iter().filter(|one| one.active).count();
         let fits = |one: &Capability| {

@@ -3,7 +3,7 @@
 //! The [`Registry`] answers four questions of the contract — [`register`], [`get`], [`list`],
 //! [`deactivate`] — and those about the [`agents`] themselves. [`skills`] reads `SKILL.md` folders
 //! from the usual [`places`], and [`sync`] brings an agent's capabilities in step with them.
-//! [`find`] ranks skills by what a question means. What is remembered lies on a [`Shelf`], which
+//! [`find`] ranks skills by what a question means. What is remembered lies on a [`RegistryStore`], which
 //! somebody else builds; what can be wrong is an [`Error`] with the contract's codes.
 //!
 //! Requests and answers are the product's contract: the same types stand behind the MCP tools, the
@@ -19,8 +19,8 @@ pub mod model;
 pub mod places;
 pub mod register;
 pub mod rules;
-pub mod shelf;
 pub mod skills;
+pub mod store;
 pub mod sync;
 
 use std::sync::Arc;
@@ -28,20 +28,20 @@ use std::sync::Arc;
 pub use error::{Code, Error, ErrorBody};
 pub use find::Ranker;
 pub use model::{Agent, Capability, Revision, Timestamp};
-pub use shelf::Shelf;
+pub use store::RegistryStore;
 
 /// Agents and their skills. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
-    shelf: Arc<dyn Shelf>,
+    store: Arc<dyn RegistryStore>,
     ranker: Arc<dyn Ranker>,
     clock: fn() -> Timestamp,
 }
 
 impl Registry {
     /// A registry that finds skills by their words.
-    pub fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Self { shelf, ranker: Arc::new(find::Words), clock: Timestamp::now }
+    pub fn new(store: Arc<dyn RegistryStore>) -> Self {
+        Self { store, ranker: Arc::new(find::Words), clock: Timestamp::now }
     }
 
     /// Finds skills by what they mean, too.

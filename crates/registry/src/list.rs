@@ -13,7 +13,7 @@ use crate::rules::{
     MAX_ID, MAX_NAME, MAX_VERSION, NAME_PATTERN, VERSION_PATTERN, check_name, check_version,
     newest_first,
 };
-use crate::shelf::{Activity, Filter, Holding, Page};
+use crate::store::{Activity, Filter, Holding, Page};
 
 /// Groups on a page unless the request says otherwise.
 pub const DEFAULT_GROUPS: usize = 1_000;
@@ -146,7 +146,7 @@ impl Registry {
     ) -> Result<ListResponse, Error> {
         let limit = limit(request, DEFAULT_GROUPS)?;
         let (holdings, total_skills) =
-            self.shelf.holdings(filter, &page(by, request.cursor.as_deref(), limit + 1)?)?;
+            self.store.holdings(filter, &page(by, request.cursor.as_deref(), limit + 1)?)?;
         let (holdings, next_cursor) = match by {
             GroupBy::Skill => cut(holdings, limit, |one| one.skill_name.clone()),
             GroupBy::Agent => cut(holdings, limit, |one| one.agent_id.to_string()),
@@ -171,9 +171,9 @@ impl Registry {
         if request.cursor.is_some() {
             return Err(Error::invalid("cursor", "an answer to a query has no pages"));
         }
-        let relevance = find::rank(query, &self.shelf.skills(filter)?, self.ranker.as_ref());
+        let relevance = find::rank(query, &self.store.skills(filter)?, self.ranker.as_ref());
         let best = Page::Named(relevance.best(limit));
-        let (mut holdings, _) = self.shelf.holdings(filter, &best)?;
+        let (mut holdings, _) = self.store.holdings(filter, &best)?;
         holdings.retain(|one| relevance.of(&one.skill_name, &one.version).is_some());
         let total_skills = relevance.skill_count();
         let mut capabilities = grouped(by, holdings, &relevance);

@@ -10,7 +10,7 @@ use crate::rules::{
     MAX_CAPABILITIES, MAX_ID, MAX_NAME, MAX_VERSION, NAME_PATTERN, VERSION_PATTERN, check_agent_id,
     check_capabilities,
 };
-use crate::shelf::{Change, Existing, NewCapability};
+use crate::store::{Change, Existing, NewCapability};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -89,7 +89,7 @@ impl Registry {
             expected,
             ..Change::default()
         };
-        let applied = self.shelf.apply(agent_id, &change, (self.clock)())?;
+        let applied = self.store.apply(agent_id, &change, (self.clock)())?;
         let (new, updated) = (applied.put.len() - applied.updated, applied.updated);
         Ok(RegisterResponse {
             success: true,

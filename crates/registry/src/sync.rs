@@ -14,8 +14,8 @@ use crate::Registry;
 use crate::error::Error;
 use crate::model::{Capability, Metadata};
 use crate::rules::{MAX_METADATA, check_agent_id};
-use crate::shelf::{Change, Existing, Held, NewCapability};
 use crate::skills::{FILE, Found, FoundSkill, Problem};
+use crate::store::{Change, Existing, Held, NewCapability};
 
 /// The key in a capability's metadata that says where it comes from.
 pub const ORIGIN: &str = "origin";
@@ -59,12 +59,12 @@ impl Registry {
     pub fn sync(&self, agent_id: i64, found: &Found, mode: Mode) -> Result<SyncResponse, Error> {
         check_agent_id(agent_id)?;
         for _ in 0..ATTEMPTS {
-            let held = self.shelf.held(agent_id)?;
+            let held = self.store.held(agent_id)?;
             let (change, response) = plan(agent_id, found, &held, mode);
             if mode == Mode::DryRun || change.put.is_empty() && change.deactivate.is_empty() {
                 return Ok(response);
             }
-            match self.shelf.apply(agent_id, &change, (self.clock)()) {
+            match self.store.apply(agent_id, &change, (self.clock)()) {
                 Ok(_) => return Ok(response),
                 Err(Error::Changed { .. }) => {}
                 Err(error) => return Err(error),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use kenning_gaps::ports::{Detail, EventLog, Window};
+use kenning_gaps::ports::{Detail, EventStore, Window};
 use kenning_gaps::{Batch, Event, Identity};
 use kenning_store::{Location, Store};
 use kenning_testkit::Postgres;
@@ -29,13 +29,13 @@ enum On {
 }
 
 /// A store, and what has to live as long as it.
-struct Bed {
+struct Fixture {
     store: Arc<Store>,
     _folder: Option<TempDir>,
     _server: Option<Postgres>,
 }
 
-impl Bed {
+impl Fixture {
     fn new(on: On) -> Self {
         let (location, folder, server) = match on {
             On::Sqlite => {
@@ -90,19 +90,19 @@ fn batch(first: u64, size: u64) -> Batch {
     max_time = 20,
 )]
 fn append(bencher: Bencher, (on, size): (On, u64)) {
-    let bed = Bed::new(on);
+    let fixture = Fixture::new(on);
     let next = AtomicU64::new(0);
     bencher
         .counter(ItemsCount::new(size))
         .with_inputs(|| batch(next.fetch_add(size, Ordering::Relaxed), size))
-        .bench_values(|batch| bed.store.append(&batch).expect("an answer"));
+        .bench_values(|batch| fixture.store.append(&batch).expect("an answer"));
 }
 
 #[divan::bench(args = [On::Sqlite, On::Postgres], sample_count = 20, sample_size = 1)]
 fn an_hour_among_a_million(bencher: Bencher, on: On) {
-    let bed = Bed::new(on);
+    let fixture = Fixture::new(on);
     for first in (0..MILLION).step_by(1_000) {
-        bed.store.append(&batch(first, 1_000)).expect("an answer");
+        fixture.store.append(&batch(first, 1_000)).expect("an answer");
     }
     let from = 1_700_000_000_000 + MILLION / 2 * PACE;
     let window = Window {
@@ -114,7 +114,7 @@ fn an_hour_among_a_million(bencher: Bencher, on: On) {
         ..Window::default()
     };
     bencher.bench(|| {
-        let events = bed.store.events(&window).expect("an answer");
+        let events = fixture.store.events(&window).expect("an answer");
         assert_eq!(events.len() as u64, HOUR / PACE);
     });
 }

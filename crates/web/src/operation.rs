@@ -97,7 +97,8 @@ impl Operation {
             let call = Call { request: parse::<Request, F>(request)?, expected };
             let answer = run(rooms, &call).map_err(F::refusal)?;
             let body = serde_json::to_string(&answer.body).expect("answers are plain JSON");
-            let body = kenning_visible::shown_json(&body).map_or(body, |shown| shown.to_string());
+            let body =
+                kenning_sanitize::sanitize_json(&body).map_or(body, |shown| shown.to_string());
             Ok(Given { body: body.into_bytes(), revision: answer.revision })
         };
         let takes = schema::<Request>(SchemaSettings::draft2020_12().for_deserialize());

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use kenning_visible::{hides_something, shown};
+use kenning_sanitize::{has_hidden, sanitize};
 use serde_json::Value;
 
 use crate::raw::{Object, items, place, string};
@@ -20,7 +20,7 @@ const UNREADABLE: &str = "(this text cannot be read)";
 /// The tool anew; `None` if it hides nothing.
 pub(crate) fn seen(tool: &str) -> Option<String> {
     // An escape may spell out anything.
-    if !tool.contains('\\') && !hides_something(tool) {
+    if !tool.contains('\\') && !has_hidden(tool) {
         return None;
     }
     let mut changes = Vec::new();
@@ -61,7 +61,7 @@ fn look<'a>(json: &'a str, depth: usize, changes: &mut Vec<(&'a str, String)>) {
 
 fn written_out(json: &str) -> Option<String> {
     match string(json) {
-        Some(text) => match shown(&text) {
+        Some(text) => match sanitize(&text) {
             Cow::Borrowed(_) => None,
             Cow::Owned(text) => Some(text),
         },

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kenning_gaps::Batch;
-use kenning_gaps::ports::EventLog;
+use kenning_gaps::ports::EventStore;
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
 use reqwest::redirect::Policy;
@@ -48,11 +48,11 @@ impl Sink for Nowhere {
 
 /// Keeps calls in a store on this machine.
 pub struct LogSink {
-    log: Arc<dyn EventLog>,
+    log: Arc<dyn EventStore>,
 }
 
 impl LogSink {
-    pub fn new(log: Arc<dyn EventLog>) -> Self {
+    pub fn new(log: Arc<dyn EventStore>) -> Self {
         Self { log }
     }
 }

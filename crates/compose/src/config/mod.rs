@@ -3,7 +3,7 @@
 mod artifact;
 mod content;
 mod schema;
-mod shelf;
+mod store;
 
 use std::fmt;
 
@@ -20,8 +20,8 @@ pub use content::{
 };
 pub use schema::{SCHEMAS, schema};
 pub(crate) use schema::{artifact_of, content_of, parsed, revised};
-pub(crate) use shelf::Configs;
-pub use shelf::{Config, Loaded, Origin};
+pub(crate) use store::Configs;
+pub use store::{Config, Loaded, Origin};
 
 /// The two kinds of configs.
 #[derive(

@@ -10,7 +10,7 @@ use kenning_compose::generator::{Model, ModelError, UpstreamDependencies};
 use kenning_compose::{Limits, Parts};
 use serde_json::json;
 
-use crate::bed::{bed, bed_with, code, content, limited, object};
+use crate::fixture::{bed_with, code, content, fixture, limited, object};
 
 fn quiet(_: Progress<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -18,15 +18,15 @@ fn quiet(_: Progress<'_>) -> ControlFlow<()> {
 
 #[test]
 fn all_are_generated_with_their_contexts() {
-    let bed = bed();
+    let fixture = fixture();
     for id in ["a", "b", "c"] {
-        bed.template(id, "{{ shared }} {{ own }}");
+        fixture.template(id, "{{ shared }} {{ own }}");
     }
     let mut request = BatchRequest::of(["a", "b", "c"]);
     request.shared_context = Some(object(json!({"shared": "s", "own": "none"})));
     request.individual_contexts = Some([("b".to_owned(), object(json!({"own": "mine"})))].into());
     let seen = Mutex::new(Vec::new());
-    let response = bed
+    let response = fixture
         .compose
         .batch_generate_content(&request, &|progress| {
             seen.lock().unwrap().push((
@@ -41,20 +41,20 @@ fn all_are_generated_with_their_contexts() {
     assert_eq!((response.total, response.generated, response.failed), (3, 3, 0));
     let ids: Vec<&str> = response.results.iter().map(|one| one.content_id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "c"]);
-    assert_eq!(bed.compose.content("a", None).unwrap().content.unwrap(), "s none");
-    assert_eq!(bed.compose.content("b", None).unwrap().content.unwrap(), "s mine");
+    assert_eq!(fixture.compose.content("a", None).unwrap().content.unwrap(), "s none");
+    assert_eq!(fixture.compose.content("b", None).unwrap().content.unwrap(), "s mine");
     let seen = seen.into_inner().unwrap();
     assert_eq!(seen.iter().map(|(done, ..)| *done).collect::<Vec<_>>(), [1, 2, 3]);
     assert!(seen.iter().all(|(_, total, _)| *total == 3));
-    let again = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    let again = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
     assert_eq!(again.skipped, 3);
 }
 
 #[test]
 fn a_batch_that_nobody_waits_for_any_more_ends() {
-    let bed = bed();
+    let fixture = fixture();
     for n in 0..20 {
-        bed.template(&format!("c{n}"), "fine");
+        fixture.template(&format!("c{n}"), "fine");
     }
     let mut request = BatchRequest::of((0..20).map(|n| format!("c{n}")));
     request.max_parallel = 1;
@@ -62,27 +62,27 @@ fn a_batch_that_nobody_waits_for_any_more_ends() {
         3.. => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let stopped = bed.compose.batch_generate_content(&request, &gone).unwrap();
+    let stopped = fixture.compose.batch_generate_content(&request, &gone).unwrap();
     assert_eq!((stopped.generated, stopped.not_run), (3, 17));
 }
 
 #[test]
 fn an_error_stops_the_rest_only_if_it_should() {
-    let bed = bed();
+    let fixture = fixture();
     for n in 0..20 {
-        bed.template(&format!("c{n}"), if n == 3 { "{{ missing + 1 }}" } else { "fine" });
+        fixture.template(&format!("c{n}"), if n == 3 { "{{ missing + 1 }}" } else { "fine" });
     }
     let mut request = BatchRequest::of((0..20).map(|n| format!("c{n}")));
     request.max_parallel = 1;
     request.continue_on_error = false;
-    let stopped = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    let stopped = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
     assert!(!stopped.success);
     assert_eq!((stopped.generated, stopped.failed, stopped.not_run), (3, 1, 16));
     assert_eq!(stopped.results[4].status, BatchStatus::NotRun);
-    assert_eq!(bed.compose.content_ids().unwrap(), ["c0", "c1", "c2"]);
+    assert_eq!(fixture.compose.content_ids().unwrap(), ["c0", "c1", "c2"]);
     request.continue_on_error = true;
     request.max_parallel = 8;
-    let went_on = bed.compose.batch_generate_content(&request, &quiet).unwrap();
+    let went_on = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
     assert_eq!(
         (went_on.generated, went_on.skipped, went_on.failed, went_on.not_run),
         (16, 3, 1, 0)
@@ -94,9 +94,9 @@ fn an_error_stops_the_rest_only_if_it_should() {
 
 #[test]
 fn limits_are_kept() {
-    let bed = limited(Limits { max_batch_size: 2, ..Limits::default() });
-    bed.template("a", "x");
-    let run = |request: &BatchRequest| bed.compose.batch_generate_content(request, &quiet);
+    let fixture = limited(Limits { max_batch_size: 2, ..Limits::default() });
+    fixture.template("a", "x");
+    let run = |request: &BatchRequest| fixture.compose.batch_generate_content(request, &quiet);
     assert_eq!(code(run(&BatchRequest::of(["a", "b", "c"]))), "LIMIT_EXCEEDED");
     assert_eq!(code(run(&BatchRequest::of(Vec::<String>::new()))), "INVALID_ARGUMENT");
     assert_eq!(code(run(&BatchRequest::of(["a", "a"]))), "INVALID_ARGUMENT");
@@ -151,14 +151,14 @@ fn most_at_once(max_parallel: usize, concurrency_safe: bool) -> usize {
         concurrency_safe,
     });
     let model: Arc<dyn Model> = busy.clone();
-    let bed = bed_with(|parts| Parts { model: Some(model), ..parts });
+    let fixture = bed_with(|parts| Parts { model: Some(model), ..parts });
     for n in 0..12 {
         let pattern = json!({"type": "code_generation", "specification": "x"});
-        bed.put(&content(&format!("c{n}"), pattern));
+        fixture.put(&content(&format!("c{n}"), pattern));
     }
     let ids = (0..12).map(|n| format!("c{n}"));
     let request = BatchRequest { max_parallel, ..BatchRequest::of(ids) };
-    assert!(bed.compose.batch_generate_content(&request, &quiet).unwrap().success);
+    assert!(fixture.compose.batch_generate_content(&request, &quiet).unwrap().success);
     busy.most.load(Ordering::SeqCst)
 }
 

@@ -16,7 +16,7 @@ use kenning_compose::sources::{
 use kenning_compose::validate::ValidateRequest;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, bed_with, object};
+use crate::fixture::{Fixture, bed_with, object};
 
 const BUILTIN: [&str; 6] = [
     "agents-md",
@@ -169,48 +169,48 @@ fn gaps(params: &GapsParams) -> GapsDigest {
     }
 }
 
-fn world() -> Bed {
+fn world() -> Fixture {
     bed_with(|parts| Parts { sources: Arc::new(World), ..parts })
 }
 
 #[test]
 fn all_are_listed_valid_and_can_be_made() {
-    let bed = world();
-    let contents = bed.compose.list_content(&ListRequest::default()).unwrap();
-    let artifacts = bed.compose.list_artifacts(&ListRequest::default()).unwrap();
+    let fixture = world();
+    let contents = fixture.compose.list_content(&ListRequest::default()).unwrap();
+    let artifacts = fixture.compose.list_artifacts(&ListRequest::default()).unwrap();
     assert_eq!(contents.content.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), BUILTIN);
     assert_eq!(artifacts.artifacts.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), BUILTIN);
     assert!(
         contents.content.iter().all(|one| one.problem.is_none() && one.origin == Origin::Builtin)
     );
     for id in BUILTIN {
-        let made = bed.assemble(id).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let made = fixture.assemble(id).unwrap_or_else(|error| panic!("{id}: {error}"));
         assert!(made.warnings.is_empty(), "{id}: {:?}", made.warnings);
         let request =
             ValidateRequest { content_or_config_id: id.to_owned(), ..ValidateRequest::default() };
-        let valid = bed.compose.validate_content(&request).unwrap();
+        let valid = fixture.compose.validate_content(&request).unwrap();
         assert!(valid.valid, "{id}: {:?}", valid.findings);
-        let again = bed.generate(id, json!({})).unwrap();
+        let again = fixture.generate(id, json!({})).unwrap();
         assert_eq!(again.status, GenerationStatus::Skipped, "{id}");
     }
 }
 
 #[test]
 fn agents_md_has_the_knowledge_and_names_the_rest() {
-    let bed = world();
-    bed.assemble("agents-md").unwrap();
+    let fixture = world();
+    fixture.assemble("agents-md").unwrap();
     let expected = "# Working here\n\nWhat an agent needs to know before it works here. It comes from the \
                     knowledge bases; change it there.\n\n## Style\n\nWrite short functions.\n\n## More\n\nNot all fits: 2 more \
                     sections are found with `discover_context`, when a task needs them.\n\nAsk for these with \
                     `retrieve_knowledge`:\n\n- `deploy`: Deploying (beyond 6000)\n";
-    assert_eq!(bed.read("AGENTS.md"), expected);
+    assert_eq!(fixture.read("AGENTS.md"), expected);
 }
 
 #[test]
 fn the_comparison_is_a_table() {
-    let bed = world();
-    bed.assemble("capability-comparison").unwrap();
-    let text = bed.read("docs/AGENT-COMPARISON.md");
+    let fixture = world();
+    fixture.assemble("capability-comparison").unwrap();
+    let text = fixture.read("docs/AGENT-COMPARISON.md");
     let table = "## Command line\n\n| Capability | ONE | TWO | THREE |\n|---|---|---|---|\n| Pipes \\| filters | ✓ (pro) | ✗ | ? |\n";
     assert!(text.contains(table), "{text}");
     assert!(text.starts_with("# What agents can do\n\n3 agents, capability"), "{text}");
@@ -218,9 +218,9 @@ fn the_comparison_is_a_table() {
 
 #[test]
 fn the_report_says_what_is_missing() {
-    let bed = world();
-    bed.assemble("gap-report").unwrap();
-    let text = bed.read("docs/GAPS.md");
+    let fixture = world();
+    fixture.assemble("gap-report").unwrap();
+    let text = fixture.read("docs/GAPS.md");
     let entry = "1. **Export to PDF**: asked for 4 times, 2 of them in so many words, last on 2026-05-06 (`g1`)\n   - \"save as pdf\"\n";
     assert!(text.contains(entry), "{text}");
     assert!(text.contains("- Dark mode: by the node `theme`, on 2026-05-05\n"), "{text}");
@@ -229,9 +229,9 @@ fn the_report_says_what_is_missing() {
 
 #[test]
 fn a_plan_becomes_scenarios() {
-    let bed = world();
-    bed.assemble("gherkin-from-plan").unwrap();
-    let text = bed.read("features/plan.feature");
+    let fixture = world();
+    fixture.assemble("gherkin-from-plan").unwrap();
+    let text = fixture.read("features/plan.feature");
     let feature = gherkin::Feature::parse(&text, gherkin::GherkinEnv::default()).unwrap();
     assert_eq!(feature.name, "Check out");
     let steps: Vec<(&str, usize)> =
@@ -241,37 +241,38 @@ fn a_plan_becomes_scenarios() {
 
 #[test]
 fn every_client_has_its_snippet() {
-    let bed = world();
-    let made = bed.generate("client-config", json!({"args": ["serve", "--read-only"]})).unwrap();
+    let fixture = world();
+    let made =
+        fixture.generate("client-config", json!({"args": ["serve", "--read-only"]})).unwrap();
     let text = made.shown.content;
     assert!(text.contains("starts `kenning serve --read-only` itself"), "{text}");
     let snippet = "```json\n{\"kenning\":[\"kenning\",[\"serve\",\"--read-only\"]]}\n```";
     assert_eq!(text.matches(snippet).count(), 2, "{text}");
     assert!(text.contains("## ONE\n\n`.one.json`\n\n"), "{text}");
     assert!(text.contains("`~/.two` (Linux), `~/Library/two` (macOS)\n\n```"), "{text}");
-    let one = bed.generate("client-config", json!({"client": "two"})).unwrap().shown.content;
+    let one = fixture.generate("client-config", json!({"client": "two"})).unwrap().shown.content;
     assert!(one.contains("Then: start two.") && !one.contains("ONE"), "{one}");
 }
 
 #[test]
 fn a_config_of_the_workspace_stands_before_the_built_in_one() {
-    let bed = world();
+    let fixture = world();
     let request = ModifyRequest {
         config_id: "agents-md".to_owned(),
         config_type: Some(ConfigType::Content),
         updates: object(json!({"metadata": {"description": "ours"}})),
         create_backup: true,
     };
-    let saved = bed.compose.modify_config(&request).unwrap();
+    let saved = fixture.compose.modify_config(&request).unwrap();
     assert!(saved.shadows_builtin && saved.backup.is_none());
-    let listed = bed.compose.list_content(&ListRequest::default()).unwrap();
+    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
     let own = listed.content.iter().find(|one| one.id == "agents-md").unwrap();
     assert_eq!((own.origin, own.shadows_builtin), (Origin::Workspace, true));
     assert_eq!(own.description, "ours");
-    std::fs::remove_file(bed.root.path().join(saved.path)).unwrap();
-    let listed = bed.compose.list_content(&ListRequest::default()).unwrap();
+    std::fs::remove_file(fixture.root.path().join(saved.path)).unwrap();
+    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
     assert_eq!(listed.content[0].origin, Origin::Builtin);
     let request =
         GenerateRequest { content_config_id: "agents-md".to_owned(), ..GenerateRequest::default() };
-    bed.compose.generate_content(&request).unwrap();
+    fixture.compose.generate_content(&request).unwrap();
 }

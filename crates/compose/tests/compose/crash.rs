@@ -11,7 +11,7 @@ use kenning_compose::generate::GenerateRequest;
 use kenning_compose::{Compose, Limits, Parts};
 use serde_json::json;
 
-use crate::bed::{artifact, bed, content, files};
+use crate::fixture::{artifact, content, files, fixture};
 
 const VARIABLE: &str = "KENNING_TEST_WORKSPACE_OF_CHILD";
 const CONTENTS: usize = 1_000;
@@ -61,15 +61,15 @@ fn kill_after(root: &Path, state: &Path, word: &str, times: usize, pause: Durati
 
 #[test]
 fn no_half_written_file_is_ever_seen() {
-    let bed = bed();
+    let fixture = fixture();
     let line = "0123456789".repeat(400);
     for n in 0..CONTENTS {
         let template = format!("c{n} round {{{{ round|string }}}} {line} end\n");
-        bed.put(&content(&format!("c{n}"), json!({"template": template})));
+        fixture.put(&content(&format!("c{n}"), json!({"template": template})));
     }
     let children: Vec<_> = (0..CONTENTS).map(|n| json!({"id": format!("c{n}")})).collect();
-    bed.put(&artifact("all", "concat", json!(children)));
-    let (root, state) = (bed.root.path(), bed.state.path());
+    fixture.put(&artifact("all", "concat", json!(children)));
+    let (root, state) = (fixture.root.path(), fixture.state.path());
     for (word, times, pause) in [
         ("made", 1, 0),
         ("made", 300, 1),

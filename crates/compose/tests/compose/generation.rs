@@ -10,123 +10,127 @@ use kenning_compose::sources::{SourceError, Sources};
 use kenning_compose::{Error, Parts};
 use serde_json::{Value, json};
 
-use crate::bed::{bed, bed_with, code, content, object};
+use crate::fixture::{bed_with, code, content, fixture, object};
 
 #[test]
 fn what_has_not_changed_is_skipped() {
-    let bed = bed();
-    bed.template("c", "{{ a }}");
-    let first = bed.generate("c", json!({"a": 1, "b": {"x": 1, "y": 2}})).unwrap();
+    let fixture = fixture();
+    fixture.template("c", "{{ a }}");
+    let first = fixture.generate("c", json!({"a": 1, "b": {"x": 1, "y": 2}})).unwrap();
     assert_eq!(first.status, GenerationStatus::Generated);
-    let again = bed.generate("c", json!({"b": {"y": 2, "x": 1}, "a": 1})).unwrap();
+    let again = fixture.generate("c", json!({"b": {"y": 2, "x": 1}, "a": 1})).unwrap();
     assert_eq!((again.status, &again.version), (GenerationStatus::Skipped, &first.version));
     assert_eq!(again.shown.content, "1");
-    let other = bed.generate("c", json!({"a": 2})).unwrap();
+    let other = fixture.generate("c", json!({"a": 2})).unwrap();
     assert_eq!(other.status, GenerationStatus::Regenerated);
     assert_eq!(other.previous_version.as_deref(), Some(first.version.as_str()));
-    bed.template("c", "changed {{ a }}");
-    assert_eq!(bed.generate("c", json!({"a": 2})).unwrap().status, GenerationStatus::Regenerated);
-    let forced = bed.compose.generate_content(&GenerateRequest {
+    fixture.template("c", "changed {{ a }}");
+    assert_eq!(
+        fixture.generate("c", json!({"a": 2})).unwrap().status,
+        GenerationStatus::Regenerated
+    );
+    let forced = fixture.compose.generate_content(&GenerateRequest {
         content_config_id: "c".to_owned(),
         context: Some(object(json!({"a": 2}))),
         force: true,
     });
     assert_eq!(forced.unwrap().status, GenerationStatus::Regenerated);
-    assert_eq!(bed.compose.version_ids("c").unwrap().len(), 4);
+    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 4);
 }
 
 #[test]
 fn files_that_had_a_part_in_it_count_as_inputs() {
-    let bed = bed();
-    bed.file("t.j2", "{% include 'inner.j2' %}");
-    bed.file("inner.j2", "one");
-    bed.put(&content("c", json!({"template_file": "t.j2"})));
-    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "one");
-    assert_eq!(bed.generate("c", json!({})).unwrap().status, GenerationStatus::Skipped);
-    bed.file("inner.j2", "two");
-    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "two");
-    bed.file("t.j2", "three");
-    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "three");
+    let fixture = fixture();
+    fixture.file("t.j2", "{% include 'inner.j2' %}");
+    fixture.file("inner.j2", "one");
+    fixture.put(&content("c", json!({"template_file": "t.j2"})));
+    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "one");
+    assert_eq!(fixture.generate("c", json!({})).unwrap().status, GenerationStatus::Skipped);
+    fixture.file("inner.j2", "two");
+    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "two");
+    fixture.file("t.j2", "three");
+    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "three");
 }
 
 #[test]
 fn required_variables_are_named_before_anything_runs() {
-    let bed = bed();
+    let fixture = fixture();
     let variables = json!([
         {"name": "a", "required": true},
         {"name": "b", "required": true},
         {"name": "c", "default": "see"},
         {"name": "d", "default": null},
     ]);
-    bed.put(&content(
+    fixture.put(&content(
         "c",
         json!({"template": "{{ a }}{{ b }}{{ c }}{% if d %}d{% endif %}", "variables": variables}),
     ));
-    match bed.generate("c", json!({"a": 1})) {
+    match fixture.generate("c", json!({"a": 1})) {
         Err(Error::MissingVariables { id, names }) => {
             assert_eq!((id.as_str(), names), ("c", vec!["b".to_owned()]));
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(bed.generate("c", json!({"a": 1, "b": 2})).unwrap().shown.content, "12see");
+    assert_eq!(fixture.generate("c", json!({"a": 1, "b": 2})).unwrap().shown.content, "12see");
 }
 
 #[test]
 fn several_patterns_follow_each_other() {
-    let bed = bed();
+    let fixture = fixture();
     let mut config = content("c", json!({}));
     config["generation"]["patterns"] = json!([
         {"id": "a", "template": "# {{ title|upper }}"},
         {"id": "b", "template": "{{title}}\n"},
         {"id": "c", "template": "end"},
     ]);
-    bed.put(&config);
-    let made = bed.generate("c", json!({"title": "t"})).unwrap();
+    fixture.put(&config);
+    let made = fixture.generate("c", json!({"title": "t"})).unwrap();
     assert_eq!(made.shown.content, "# T\nt\nend");
     assert_eq!(made.generators, ["jinja2", "template_fill", "jinja2"]);
 }
 
 #[test]
 fn a_preview_keeps_nothing_and_warns_of_what_is_unused() {
-    let bed = bed();
-    bed.file("inc.j2", "{{ inner }}");
-    bed.template("c", "{{ used }}{% include 'inc.j2' %}");
+    let fixture = fixture();
+    fixture.file("inc.j2", "{{ inner }}");
+    fixture.template("c", "{{ used }}{% include 'inc.j2' %}");
     let request = PreviewRequest {
         content_config_id: "c".to_owned(),
         context: Some(object(json!({"used": 1, "inner": 2, "forgotten": 3}))),
         show_metadata: true,
     };
-    let preview = bed.compose.preview_generation(&request).unwrap();
+    let preview = fixture.compose.preview_generation(&request).unwrap();
     assert_eq!(preview.shown.content, "12");
     assert_eq!(preview.warnings, ["`forgotten` is in the context, and nothing uses it"]);
     assert_eq!(preview.metadata.unwrap().files, ["inc.j2"]);
-    assert!(bed.state_files().is_empty());
+    assert!(fixture.state_files().is_empty());
 }
 
 #[test]
 fn regenerating_says_what_has_changed() {
-    let bed = bed();
-    bed.template("c", "one\n{{ x }}\nthree\n");
+    let fixture = fixture();
+    fixture.template("c", "one\n{{ x }}\nthree\n");
     let request = |context: Option<Value>, compare: bool| RegenerateRequest {
         content_config_id: "c".to_owned(),
         context: context.map(object),
         reason: Some("because".to_owned()),
         compare,
     };
-    let first = bed.compose.regenerate_content(&request(Some(json!({"x": "two"})), true)).unwrap();
+    let first =
+        fixture.compose.regenerate_content(&request(Some(json!({"x": "two"})), true)).unwrap();
     assert_eq!(first.generated.status, GenerationStatus::Generated);
     assert!(first.changes.is_none());
     let second =
-        bed.compose.regenerate_content(&request(Some(json!({"x": "2\n2b"})), true)).unwrap();
+        fixture.compose.regenerate_content(&request(Some(json!({"x": "2\n2b"})), true)).unwrap();
     let changes = second.changes.unwrap();
     assert_eq!((changes.lines_added, changes.lines_removed, changes.lines_unchanged), (2, 1, 2));
     // Without a context, that of the latest version is taken.
-    let third = bed.compose.regenerate_content(&request(None, true)).unwrap();
+    let third = fixture.compose.regenerate_content(&request(None, true)).unwrap();
     assert!(third.changes.unwrap().identical);
     assert_eq!(third.generated.status, GenerationStatus::Regenerated);
-    let fourth = bed.compose.regenerate_content(&request(None, false)).unwrap();
+    let fourth = fixture.compose.regenerate_content(&request(None, false)).unwrap();
     assert!(fourth.changes.is_none());
-    let kept = bed.compose.content("c", Some(&fourth.generated.version)).unwrap();
+    let kept = fixture.compose.content("c", Some(&fourth.generated.version)).unwrap();
     assert_eq!(kept.reason.as_deref(), Some("because"));
 }
 
@@ -147,9 +151,9 @@ impl Sources for Parrot {
 fn sources_are_read_with_parameters_from_the_context() {
     let parrot = Arc::new(Parrot(AtomicUsize::new(0)));
     let sources: Arc<dyn Sources> = parrot.clone();
-    let bed = bed_with(|parts| Parts { sources, ..parts });
-    bed.file("notes.txt", "from a file");
-    bed.file("data.yaml", "a: [1, 2]\n");
+    let fixture = bed_with(|parts| Parts { sources, ..parts });
+    fixture.file("notes.txt", "from a file");
+    fixture.file("data.yaml", "a: [1, 2]\n");
     let mut config = content(
         "c",
         json!({
@@ -163,33 +167,33 @@ fn sources_are_read_with_parameters_from_the_context() {
         {"id": "y", "source": "file", "params": {"path": "data.yaml", "format": "yaml"}},
         {"id": "g", "source": "gaps", "required": false},
     ]});
-    bed.put(&config);
-    let made = bed.generate("c", json!({"what": "it"})).unwrap();
+    fixture.put(&config);
+    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
     assert_eq!(made.shown.content, "do it/5/from a file/2/True");
     assert_eq!(made.warnings, ["source `gaps` of `c` failed: no store"]);
     // What the context has stands for the source.
     let asked = parrot.0.load(Ordering::SeqCst);
     let given = json!({"what": "it", "g": 1, "k": {"params": {"task": "t", "max": 1}}});
-    assert_eq!(bed.generate("c", given).unwrap().shown.content, "t/2/from a file/2/False");
+    assert_eq!(fixture.generate("c", given).unwrap().shown.content, "t/2/from a file/2/False");
     assert_eq!(parrot.0.load(Ordering::SeqCst), asked);
     // A file that changes is an input that changes.
-    bed.file("notes.txt", "changed");
-    let made = bed.generate("c", json!({"what": "it"})).unwrap();
+    fixture.file("notes.txt", "changed");
+    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
     assert_eq!(made.shown.content, "do it/5/changed/2/True");
     config["inputs"]["sources"][3]["required"] = json!(true);
-    bed.put(&config);
-    assert_eq!(code(bed.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");
+    fixture.put(&config);
+    assert_eq!(code(fixture.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");
     config["inputs"]["sources"][3]["source"] = json!("magic");
-    bed.put(&config);
-    assert_eq!(code(bed.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");
-    assert_eq!(code(bed.generate("c", json!({}))), "MISSING_VARIABLE");
+    fixture.put(&config);
+    assert_eq!(code(fixture.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");
+    assert_eq!(code(fixture.generate("c", json!({}))), "MISSING_VARIABLE");
 }
 
 #[test]
 fn unknown_ids_are_named_with_what_is_near() {
-    let bed = bed();
-    bed.template("weekly-report", "x");
-    let error = bed.generate("weekly-reprot", json!({})).unwrap_err();
+    let fixture = fixture();
+    fixture.template("weekly-report", "x");
+    let error = fixture.generate("weekly-reprot", json!({})).unwrap_err();
     assert_eq!(error.code().as_str(), "CONFIG_NOT_FOUND");
     assert_eq!(error.hint().unwrap(), "did you mean `weekly-report`?");
     assert_eq!(error.body().details["did_you_mean"], json!(["weekly-report"]));

@@ -8,17 +8,17 @@ use kenning_compose::list::GeneratorsRequest;
 use kenning_compose::{Error, Parts};
 use serde_json::{Value, json};
 
-use crate::bed::{bed, bed_with, code, content, object};
+use crate::fixture::{bed_with, code, content, fixture, object};
 
 #[test]
 fn template_fill_fills_dotted_names() {
-    let bed = bed();
+    let fixture = fixture();
     let fill = |template: &str, undefined: &str| {
         let pattern = json!({
             "type": "template_fill", "template": template,
             "generation_config": {"undefined": undefined},
         });
-        bed.pattern(pattern, json!({"a": {"b": "c", "list": [1, {"x": true}]}, "n": 1.5}))
+        fixture.pattern(pattern, json!({"a": {"b": "c", "list": [1, {"x": true}]}, "n": 1.5}))
     };
     assert_eq!(
         fill("{{a.b}} {{ n }} {{a.list.1.x}} {{a.list}}", "error").unwrap(),
@@ -35,12 +35,12 @@ fn template_fill_fills_dotted_names() {
     assert_eq!(code(fill("{{ a.b }}", "whatever")), "INVALID_ARGUMENT");
     // What is filled in is not filled again.
     let pattern = json!({"type": "template_fill", "template": "{{x}}"});
-    assert_eq!(bed.pattern(pattern, json!({"x": "{{x}}"})).unwrap(), "{{x}}");
+    assert_eq!(fixture.pattern(pattern, json!({"x": "{{x}}"})).unwrap(), "{{x}}");
 }
 
 #[test]
 fn demonstration_shows_the_examples_of_elements() {
-    let bed = bed();
+    let fixture = fixture();
     let mut config =
         content("d", json!({"type": "demonstration", "template": "# {{title}}\n\n{{body}}\n"}));
     config["elements"] = json!([
@@ -48,22 +48,23 @@ fn demonstration_shows_the_examples_of_elements() {
         {"name": "body", "example_output": "Some text with {{title}} in it."},
         {"name": "empty"},
     ]);
-    bed.put(&config);
-    let made = bed.generate("d", json!({})).unwrap();
+    fixture.put(&config);
+    let made = fixture.generate("d", json!({})).unwrap();
     assert_eq!(made.shown.content, "# A title\n\nSome text with {{title}} in it.\n");
     config["generation"]["patterns"][0] = json!({"id": "p", "type": "demonstration"});
-    bed.put(&config);
-    let made = bed.generate("d", json!({})).unwrap();
+    fixture.put(&config);
+    let made = fixture.generate("d", json!({})).unwrap();
     assert_eq!(made.shown.content, "A title\n\nSome text with {{title}} in it.");
     config["generation"]["patterns"][0] =
         json!({"id": "p", "type": "demonstration", "template": "{{empty}}"});
-    bed.put(&config);
-    assert_eq!(code(bed.generate("d", json!({}))), "MISSING_VARIABLE");
+    fixture.put(&config);
+    assert_eq!(code(fixture.generate("d", json!({}))), "MISSING_VARIABLE");
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "cases read better with the value in them")]
 fn gherkin(data: Value) -> Result<String, Error> {
-    bed().pattern(json!({"type": "bdd_scenario_assembly", "generation_config": data}), json!({}))
+    fixture()
+        .pattern(json!({"type": "bdd_scenario_assembly", "generation_config": data}), json!({}))
 }
 
 #[test]
@@ -151,13 +152,14 @@ fn a_model_writes_code_where_there_is_one() {
     let echo = Arc::new(Echo(Mutex::default()));
     let model: Arc<dyn Model> = echo.clone();
     let set: BTreeSet<String> = ["ANTHROPIC_API_KEY".to_owned()].into();
-    let bed = bed_with(|parts| Parts { model: Some(model), credentials: Arc::new(set), ..parts });
+    let fixture =
+        bed_with(|parts| Parts { model: Some(model), credentials: Arc::new(set), ..parts });
     let write = |what: &str| {
         let pattern = json!({
             "type": "code_generation", "specification": "A program that does {{what}}",
             "generation_config": {"language": "Rust"},
         });
-        bed.pattern(pattern, json!({"what": what}))
+        fixture.pattern(pattern, json!({"what": what}))
     };
     assert_eq!(write("nothing").unwrap(), "fn main() {}\n");
     let prompt = echo.0.lock().unwrap()[0].clone();
@@ -165,15 +167,17 @@ fn a_model_writes_code_where_there_is_one() {
     let error = write("fail").unwrap_err();
     assert_eq!(error.code().as_str(), "MODEL_FAILED");
     assert!(error.to_string().contains("overloaded"));
-    assert!(bed.compose.list_generators(&GeneratorsRequest::default()).listing.absent.is_empty());
+    assert!(
+        fixture.compose.list_generators(&GeneratorsRequest::default()).listing.absent.is_empty()
+    );
 }
 
 #[test]
 fn without_its_key_it_is_absent_and_nothing_runs() {
     let echo = Arc::new(Echo(Mutex::default()));
     let model: Arc<dyn Model> = echo.clone();
-    let bed = bed_with(|parts| Parts { model: Some(model), ..parts });
-    let listing = bed.compose.list_generators(&GeneratorsRequest::default()).listing;
+    let fixture = bed_with(|parts| Parts { model: Some(model), ..parts });
+    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
     assert!(!listing.generators.contains_key("code_generation"));
     assert_eq!(listing.absent[0].missing, ["ANTHROPIC_API_KEY"]);
     let mut config = content("c", json!({"type": "code_generation", "specification": "x"}));
@@ -182,8 +186,8 @@ fn without_its_key_it_is_absent_and_nothing_runs() {
         {"id": "a", "template": "{{ missing }}"},
         {"id": "b", "type": "code_generation", "specification": "x"},
     ]);
-    bed.put(&config);
-    let error = bed.generate("c", json!({})).unwrap_err();
+    fixture.put(&config);
+    let error = fixture.generate("c", json!({})).unwrap_err();
     assert_eq!(error.code().as_str(), "GENERATOR_UNAVAILABLE");
     assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
     assert!(echo.0.lock().unwrap().is_empty());
@@ -192,15 +196,15 @@ fn without_its_key_it_is_absent_and_nothing_runs() {
 #[test]
 fn with_a_key_and_no_model_the_reason_is_another() {
     let set: BTreeSet<String> = ["ANTHROPIC_API_KEY".to_owned()].into();
-    let bed = bed_with(|parts| Parts { credentials: Arc::new(set), ..parts });
-    let listing = bed.compose.list_generators(&GeneratorsRequest::default()).listing;
+    let fixture = bed_with(|parts| Parts { credentials: Arc::new(set), ..parts });
+    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
     assert_eq!(listing.absent[0].reason, "no model is set up");
 }
 
 #[test]
 fn every_generator_says_all_that_the_contract_asks() {
-    let bed = bed();
-    let response = bed.compose.list_generators(&GeneratorsRequest::default());
+    let fixture = fixture();
+    let response = fixture.compose.list_generators(&GeneratorsRequest::default());
     let listed = serde_json::to_value(&response).unwrap();
     let counts = &listed["metadata"];
     let generators = listed["generators"].as_object().unwrap();
@@ -222,9 +226,10 @@ fn every_generator_says_all_that_the_contract_asks() {
         assert!(generator["upstream_dependencies"].is_null(), "{name}");
     }
     assert_eq!(listed["absent"][0]["docs_uri"], "generator://code_generation");
-    let absent = serde_json::to_value(bed.compose.generator("code_generation").unwrap()).unwrap();
+    let absent =
+        serde_json::to_value(fixture.compose.generator("code_generation").unwrap()).unwrap();
     let latency = &absent["upstream_dependencies"]["expected_latency_ms"];
     assert_eq!(*latency, json!({"p50": 1500, "p95": 5000}));
-    assert_eq!(bed.compose.generator("jinja2").unwrap().docs_uri, "generator://jinja2");
-    assert_eq!(code(bed.compose.generator("nope")), "GENERATOR_NOT_FOUND");
+    assert_eq!(fixture.compose.generator("jinja2").unwrap().docs_uri, "generator://jinja2");
+    assert_eq!(code(fixture.compose.generator("nope")), "GENERATOR_NOT_FOUND");
 }

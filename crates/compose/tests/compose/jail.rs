@@ -8,7 +8,7 @@ use kenning_compose::config::ConfigType;
 use kenning_compose::generate::PreviewRequest;
 use serde_json::json;
 
-use crate::bed::{Bed, artifact, bed, bed_with, code, content};
+use crate::fixture::{Fixture, artifact, bed_with, code, content, fixture};
 
 const HOSTILE: [&str; 12] = [
     "../secret",
@@ -26,29 +26,29 @@ const HOSTILE: [&str; 12] = [
 ];
 
 /// A workspace inside a folder with a secret, so that there is something to reach.
-fn with_secret() -> (Bed, tempfile::TempDir) {
+fn with_secret() -> (Fixture, tempfile::TempDir) {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "TOP SECRET").unwrap();
-    (bed(), outside)
+    (fixture(), outside)
 }
 
 #[test]
 fn ids_are_names_of_nothing_else() {
-    let bed = bed();
+    let fixture = fixture();
     for id in HOSTILE {
-        assert_eq!(code(bed.generate(id, json!({}))), "INVALID_ID", "{id:?}");
-        assert_eq!(code(bed.assemble(id)), "INVALID_ID", "{id:?}");
-        assert_eq!(code(bed.compose.content(id, None)), "INVALID_ID", "{id:?}");
-        assert_eq!(code(bed.compose.config(ConfigType::Content, id)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.generate(id, json!({}))), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.assemble(id)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.compose.content(id, None)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.compose.config(ConfigType::Content, id)), "INVALID_ID", "{id:?}");
         let request =
             PreviewRequest { content_config_id: id.to_owned(), ..PreviewRequest::default() };
-        assert_eq!(code(bed.compose.preview_generation(&request)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.compose.preview_generation(&request)), "INVALID_ID", "{id:?}");
     }
-    bed.template("c", "x");
-    bed.generate("c", json!({})).unwrap();
+    fixture.template("c", "x");
+    fixture.generate("c", json!({})).unwrap();
     for version in HOSTILE {
         assert_eq!(
-            code(bed.compose.content("c", Some(version))),
+            code(fixture.compose.content("c", Some(version))),
             "INVALID_ARGUMENT",
             "{version:?}"
         );
@@ -57,51 +57,51 @@ fn ids_are_names_of_nothing_else() {
 
 #[test]
 fn paths_in_configs_and_templates_stay_inside() {
-    let bed = bed();
+    let fixture = fixture();
     for path in HOSTILE {
-        bed.put(&content("c", json!({"template_file": path})));
-        assert_eq!(code(bed.generate("c", json!({}))), "CONFIG_INVALID", "{path:?}");
+        fixture.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(fixture.generate("c", json!({}))), "CONFIG_INVALID", "{path:?}");
         let mut config = content("c", json!({"template": "{{ f.text }}"}));
         config["inputs"] =
             json!({"sources": [{"id": "f", "source": "file", "params": {"path": path}}]});
-        bed.put(&config);
-        assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH", "{path:?}");
+        fixture.put(&config);
+        assert_eq!(code(fixture.generate("c", json!({}))), "INVALID_PATH", "{path:?}");
         config["inputs"]["sources"][0]["params"]["path"] = json!("{{where}}");
-        bed.put(&config);
-        assert_eq!(code(bed.generate("c", json!({"where": path}))), "INVALID_PATH", "{path:?}");
+        fixture.put(&config);
+        assert_eq!(code(fixture.generate("c", json!({"where": path}))), "INVALID_PATH", "{path:?}");
         for tag in ["include", "extends", "import"] {
             let alias = if tag == "import" { " as x" } else { "" };
             let template = format!("{{% {tag} name{alias} %}}");
-            let got = bed.render(&template, json!({"name": path}));
+            let got = fixture.render(&template, json!({"name": path}));
             assert_eq!(code(got), "INVALID_PATH", "{tag} {path:?}");
         }
         let mut config = artifact("a", "concat", json!([{"id": "c", "path": path}]));
-        bed.put(&config);
-        assert_eq!(code(bed.assemble("a")), "CONFIG_INVALID", "{path:?}");
+        fixture.put(&config);
+        assert_eq!(code(fixture.assemble("a")), "CONFIG_INVALID", "{path:?}");
         config["content"]["children"] = json!([{"id": "c"}]);
         config["metadata"]["outputs"][0]["file"] = json!(path);
-        bed.put(&config);
-        assert_eq!(code(bed.assemble("a")), "CONFIG_INVALID", "{path:?}");
+        fixture.put(&config);
+        assert_eq!(code(fixture.assemble("a")), "CONFIG_INVALID", "{path:?}");
     }
 }
 
 #[test]
 fn links_that_lead_out_are_not_followed() {
-    let (bed, outside) = with_secret();
-    symlink(outside.path().join("secret"), bed.root.path().join("link")).unwrap();
-    symlink(outside.path(), bed.root.path().join("folder")).unwrap();
+    let (fixture, outside) = with_secret();
+    symlink(outside.path().join("secret"), fixture.root.path().join("link")).unwrap();
+    symlink(outside.path(), fixture.root.path().join("folder")).unwrap();
     for path in ["link", "folder/secret"] {
-        let got = bed.render(&format!("{{% include '{path}' %}}"), json!({}));
+        let got = fixture.render(&format!("{{% include '{path}' %}}"), json!({}));
         assert_eq!(code(got), "INVALID_PATH", "{path}");
-        bed.put(&content("c", json!({"template_file": path})));
-        assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH", "{path}");
-        bed.put(&artifact("a", "concat", json!([{"id": "x", "path": path}])));
-        assert_eq!(code(bed.assemble("a")), "CHILD_FAILED", "{path}");
+        fixture.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(fixture.generate("c", json!({}))), "INVALID_PATH", "{path}");
+        fixture.put(&artifact("a", "concat", json!([{"id": "x", "path": path}])));
+        assert_eq!(code(fixture.assemble("a")), "CHILD_FAILED", "{path}");
     }
-    bed.template("c", "ours\n");
-    bed.put(&artifact("a", "concat", json!([{"id": "c"}])));
+    fixture.template("c", "ours\n");
+    fixture.put(&artifact("a", "concat", json!([{"id": "c"}])));
     let to = |path: &str| {
-        bed.compose.assemble_artifact(&AssembleRequest {
+        fixture.compose.assemble_artifact(&AssembleRequest {
             artifact_config_id: "a".to_owned(),
             output_path: Some(path.to_owned()),
             force: true,
@@ -118,32 +118,32 @@ fn links_that_lead_out_are_not_followed() {
 
 #[test]
 fn links_inside_are_fine() {
-    let bed = bed();
-    bed.file("real/part.j2", "inside");
-    symlink("real/part.j2", bed.root.path().join("link.j2")).unwrap();
-    assert_eq!(bed.render("{% include 'link.j2' %}", json!({})).unwrap(), "inside");
+    let fixture = fixture();
+    fixture.file("real/part.j2", "inside");
+    symlink("real/part.j2", fixture.root.path().join("link.j2")).unwrap();
+    assert_eq!(fixture.render("{% include 'link.j2' %}", json!({})).unwrap(), "inside");
 }
 
 #[test]
 fn a_config_folder_that_is_a_link_is_not_read() {
-    let (bed, outside) = with_secret();
+    let (fixture, outside) = with_secret();
     let config = content("c", json!({"template": "x"})).to_string();
     std::fs::create_dir_all(outside.path().join("content")).unwrap();
     std::fs::write(outside.path().join("content/c.json"), config).unwrap();
-    std::fs::create_dir_all(bed.root.path().join(".kenning")).unwrap();
-    symlink(outside.path(), bed.root.path().join(".kenning/compose")).unwrap();
-    assert_eq!(code(bed.generate("c", json!({}))), "INVALID_PATH");
+    std::fs::create_dir_all(fixture.root.path().join(".kenning")).unwrap();
+    symlink(outside.path(), fixture.root.path().join(".kenning/compose")).unwrap();
+    assert_eq!(code(fixture.generate("c", json!({}))), "INVALID_PATH");
 }
 
 #[test]
 fn pipes_and_folders_are_no_texts() {
-    let bed = bed();
-    std::fs::create_dir(bed.root.path().join("folder")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(bed.root.path().join("pipe")).status();
+    let fixture = fixture();
+    std::fs::create_dir(fixture.root.path().join("folder")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(fixture.root.path().join("pipe")).status();
     assert!(made.unwrap().success());
     for path in ["folder", "pipe", "absent"] {
-        bed.put(&content("c", json!({"template_file": path})));
-        assert_eq!(code(bed.generate("c", json!({}))), "FILE_NOT_FOUND", "{path}");
+        fixture.put(&content("c", json!({"template_file": path})));
+        assert_eq!(code(fixture.generate("c", json!({}))), "FILE_NOT_FOUND", "{path}");
     }
 }
 
@@ -153,8 +153,8 @@ fn a_workspace_that_is_not_there_is_an_error() {
     let parts = Parts::new(folder.path().join("absent"), folder.path().join("state"));
     assert_eq!(code(kenning_compose::Compose::open(parts)), "STORAGE_ERROR");
     // The state is made.
-    let bed = bed_with(|parts| Parts { state: folder.path().join("deep/state"), ..parts });
-    bed.template("c", "x");
-    bed.generate("c", json!({})).unwrap();
+    let fixture = bed_with(|parts| Parts { state: folder.path().join("deep/state"), ..parts });
+    fixture.template("c", "x");
+    fixture.generate("c", json!({})).unwrap();
     assert!(folder.path().join("deep/state/content/c").exists());
 }

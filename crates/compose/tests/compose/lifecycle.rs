@@ -6,21 +6,26 @@ use kenning_compose::list::ListRequest;
 use kenning_compose::{Error, Limits};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, artifact, bed, code, content, limited, object};
+use crate::fixture::{Fixture, artifact, code, content, fixture, limited, object};
 
-fn draft(bed: &Bed, config_type: ConfigType, data: Value) -> Result<String, Error> {
+fn draft(fixture: &Fixture, config_type: ConfigType, data: Value) -> Result<String, Error> {
     let request = DraftRequest {
         config_type,
         config_data: object(data),
         description: Some("try".to_owned()),
     };
-    bed.compose.draft_config(&request).map(|response| response.draft_id)
+    fixture.compose.draft_config(&request).map(|response| response.draft_id)
 }
 
-fn save(bed: &Bed, draft_id: &str, config_id: &str, overwrite: bool) -> Result<String, Error> {
+fn save(
+    fixture: &Fixture,
+    draft_id: &str,
+    config_id: &str,
+    overwrite: bool,
+) -> Result<String, Error> {
     let request =
         SaveRequest { draft_id: draft_id.to_owned(), config_id: config_id.to_owned(), overwrite };
-    bed.compose.save_config(&request).map(|response| response.path)
+    fixture.compose.save_config(&request).map(|response| response.path)
 }
 
 fn modify(config_id: &str, updates: Value) -> ModifyRequest {
@@ -34,13 +39,13 @@ fn modify(config_id: &str, updates: Value) -> ModifyRequest {
 
 #[test]
 fn from_draft_to_content() {
-    let bed = bed();
+    let fixture = fixture();
     let mut data = content("x", json!({"template": "Hello {{name}}"}));
     data.as_object_mut().unwrap().remove("id");
-    let draft_id = draft(&bed, ConfigType::Content, data).unwrap();
+    let draft_id = draft(&fixture, ConfigType::Content, data).unwrap();
     kenning_compose::id::check_id(&draft_id).unwrap();
     let test = |dry_run: bool| {
-        bed.compose.test_config(&TestRequest {
+        fixture.compose.test_config(&TestRequest {
             draft_id: draft_id.clone(),
             context: Some(object(json!({"name": "you", "extra": 1}))),
             dry_run,
@@ -49,18 +54,18 @@ fn from_draft_to_content() {
     let tried = test(true).unwrap();
     assert_eq!(tried.shown.content, "Hello you");
     assert_eq!(tried.warnings, ["`extra` is in the context, and nothing uses it"]);
-    assert!(tried.uri.is_none() && bed.compose.content_ids().unwrap().is_empty());
+    assert!(tried.uri.is_none() && fixture.compose.content_ids().unwrap().is_empty());
     let kept = test(false).unwrap();
     assert!(kept.uri.unwrap().starts_with(&format!("content://{draft_id}/")));
-    assert_eq!(bed.compose.content(&draft_id, None).unwrap().content.unwrap(), "Hello you");
-    let path = save(&bed, &draft_id, "greeting", false).unwrap();
+    assert_eq!(fixture.compose.content(&draft_id, None).unwrap().content.unwrap(), "Hello you");
+    let path = save(&fixture, &draft_id, "greeting", false).unwrap();
     assert_eq!(path, ".kenning/compose/content/greeting.json");
-    assert!(bed.read(&path).contains("\"id\": \"greeting\""));
+    assert!(fixture.read(&path).contains("\"id\": \"greeting\""));
     // It is listed from where it was saved, and can be used.
-    let listed = bed.compose.list_content(&ListRequest::default()).unwrap();
+    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
     assert!(listed.content.iter().any(|one| one.id == "greeting"));
     assert_eq!(
-        bed.generate("greeting", json!({"name": "all"})).unwrap().shown.content,
+        fixture.generate("greeting", json!({"name": "all"})).unwrap().shown.content,
         "Hello all"
     );
     assert_eq!(code(test(true)), "DRAFT_NOT_FOUND");
@@ -68,12 +73,12 @@ fn from_draft_to_content() {
 
 #[test]
 fn what_is_wrong_is_named_by_its_path() {
-    let bed = bed();
+    let fixture = fixture();
     let mut bad = content("x", json!({"template": "x"}));
     bad["elements"] = json!([{"format": "text"}]);
     bad["metadata"]["generation_frequency"] = json!("hourly");
     bad["generation"]["patterns"][0]["variables"] = json!([{"nam": "x"}]);
-    let error = draft(&bed, ConfigType::Content, bad).unwrap_err();
+    let error = draft(&fixture, ConfigType::Content, bad).unwrap_err();
     assert_eq!(error.code().as_str(), "CONFIG_INVALID");
     let details = error.details();
     let paths: Vec<&str> = details["issues"]
@@ -111,7 +116,7 @@ fn what_is_wrong_is_named_by_its_path() {
     ] {
         let mut data = content("x", json!({"template": "x"}));
         object(change.clone()).into_iter().for_each(|(key, value)| data[key] = value);
-        let error = draft(&bed, ConfigType::Content, data).unwrap_err();
+        let error = draft(&fixture, ConfigType::Content, data).unwrap_err();
         assert_eq!(error.details()["issues"][0]["path"], path, "{change}: {error}");
     }
     let children = json!([{"id": "a"}]);
@@ -127,38 +132,38 @@ fn what_is_wrong_is_named_by_its_path() {
     ] {
         let mut data = artifact("x", "concat", children.clone());
         *data.pointer_mut(pointer).unwrap() = value;
-        let error = draft(&bed, ConfigType::Artifact, data).unwrap_err();
+        let error = draft(&fixture, ConfigType::Artifact, data).unwrap_err();
         assert_eq!(error.details()["issues"][0]["path"], path, "{pointer}: {error}");
     }
 }
 
 #[test]
 fn saving_does_not_replace_unless_asked_and_keeps_a_backup() {
-    let bed = bed();
+    let fixture = fixture();
     let new =
-        || draft(&bed, ConfigType::Content, content("x", json!({"template": "new"}))).unwrap();
-    bed.template("c", "old");
+        || draft(&fixture, ConfigType::Content, content("x", json!({"template": "new"}))).unwrap();
+    fixture.template("c", "old");
     let draft_id = new();
-    assert_eq!(code(save(&bed, &draft_id, "c", false)), "CONFIG_EXISTS");
+    assert_eq!(code(save(&fixture, &draft_id, "c", false)), "CONFIG_EXISTS");
     let request = SaveRequest { draft_id, config_id: "c".to_owned(), overwrite: true };
-    let saved = bed.compose.save_config(&request).unwrap();
-    let backup = std::fs::read_to_string(bed.state.path().join(saved.backup.unwrap())).unwrap();
+    let saved = fixture.compose.save_config(&request).unwrap();
+    let backup = std::fs::read_to_string(fixture.state.path().join(saved.backup.unwrap())).unwrap();
     assert!(backup.contains("old"));
-    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "new");
+    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "new");
     for id in ["../c", "a/b", "a\\b", "A", "", "1a", "a.b", "a b"] {
-        assert_eq!(code(save(&bed, &new(), id, true)), "INVALID_ID", "{id}");
+        assert_eq!(code(save(&fixture, &new(), id, true)), "INVALID_ID", "{id}");
     }
-    assert_eq!(code(save(&bed, "draft-content-000000000000", "d", false)), "DRAFT_NOT_FOUND");
-    assert_eq!(code(save(&bed, "../../x", "d", false)), "INVALID_ID");
+    assert_eq!(code(save(&fixture, "draft-content-000000000000", "d", false)), "DRAFT_NOT_FOUND");
+    assert_eq!(code(save(&fixture, "../../x", "d", false)), "INVALID_ID");
 }
 
 #[test]
 fn a_modification_is_a_merge_patch_that_must_be_valid() {
-    let bed = bed();
+    let fixture = fixture();
     let mut config = content("c", json!({"template": "old"}));
     config["evolution"] = json!({"stage": "draft", "note": "x"});
-    bed.put(&config);
-    let saved = bed
+    fixture.put(&config);
+    let saved = fixture
         .compose
         .modify_config(&modify(
             "c",
@@ -168,85 +173,89 @@ fn a_modification_is_a_merge_patch_that_must_be_valid() {
             }),
         ))
         .unwrap();
-    assert!(bed.state.path().join(saved.backup.unwrap()).exists());
-    let data = bed.compose.config(ConfigType::Content, "c").unwrap();
+    assert!(fixture.state.path().join(saved.backup.unwrap()).exists());
+    let data = fixture.compose.config(ConfigType::Content, "c").unwrap();
     assert_eq!(data["metadata"]["version"], "2.0.0");
     assert_eq!(data["metadata"]["description"], "the content c");
     assert_eq!(data["evolution"], json!({"stage": "approved"}));
-    let before = bed.read(".kenning/compose/content/c.json");
+    let before = fixture.read(".kenning/compose/content/c.json");
     assert_eq!(
-        code(bed.compose.modify_config(&modify("c", json!({"elements": null})))),
+        code(fixture.compose.modify_config(&modify("c", json!({"elements": null})))),
         "CONFIG_INVALID"
     );
     assert_eq!(
-        code(bed.compose.modify_config(&modify("c", json!({"id": "d"})))),
+        code(fixture.compose.modify_config(&modify("c", json!({"id": "d"})))),
         "INVALID_ARGUMENT"
     );
-    assert_eq!(code(bed.compose.modify_config(&modify("nobody", json!({})))), "CONFIG_NOT_FOUND");
-    assert_eq!(bed.read(".kenning/compose/content/c.json"), before);
+    assert_eq!(
+        code(fixture.compose.modify_config(&modify("nobody", json!({})))),
+        "CONFIG_NOT_FOUND"
+    );
+    assert_eq!(fixture.read(".kenning/compose/content/c.json"), before);
     let quiet = ModifyRequest {
         create_backup: false,
         ..modify("c", json!({"metadata": {"version": "3"}}))
     };
-    assert_eq!(bed.compose.modify_config(&quiet).unwrap().backup, None);
+    assert_eq!(fixture.compose.modify_config(&quiet).unwrap().backup, None);
 }
 
 #[test]
 fn two_configs_of_one_id_need_a_type() {
-    let bed = bed();
-    bed.template("same", "x");
-    bed.put(&artifact("same", "concat", json!([{"id": "same"}])));
+    let fixture = fixture();
+    fixture.template("same", "x");
+    fixture.put(&artifact("same", "concat", json!([{"id": "same"}])));
     let updates = json!({"metadata": {"title": "New"}});
     assert_eq!(
-        code(bed.compose.modify_config(&modify("same", updates.clone()))),
+        code(fixture.compose.modify_config(&modify("same", updates.clone()))),
         "INVALID_ARGUMENT"
     );
     let request =
         ModifyRequest { config_type: Some(ConfigType::Artifact), ..modify("same", updates) };
-    bed.compose.modify_config(&request).unwrap();
+    fixture.compose.modify_config(&request).unwrap();
     assert_eq!(
-        bed.compose.config(ConfigType::Artifact, "same").unwrap()["metadata"]["title"],
+        fixture.compose.config(ConfigType::Artifact, "same").unwrap()["metadata"]["title"],
         "New"
     );
 }
 
 #[test]
 fn drafts_can_be_modified_and_artifacts_tried() {
-    let bed = bed();
-    bed.template("one", "text\n");
+    let fixture = fixture();
+    fixture.template("one", "text\n");
     let draft_id =
-        draft(&bed, ConfigType::Artifact, artifact("x", "concat", json!([{"id": "one"}]))).unwrap();
+        draft(&fixture, ConfigType::Artifact, artifact("x", "concat", json!([{"id": "one"}])))
+            .unwrap();
     let test = || {
         let request = TestRequest { draft_id: draft_id.clone(), context: None, dry_run: true };
-        bed.compose.test_config(&request).unwrap().shown.content
+        fixture.compose.test_config(&request).unwrap().shown.content
     };
     assert_eq!(test(), "text\n");
     let updates = json!({"metadata": {"compositionStrategy": "custom"}, "content": {"custom": [{"text": "top"}, "one"]}});
-    bed.compose.modify_config(&modify(&draft_id, updates)).unwrap();
+    fixture.compose.modify_config(&modify(&draft_id, updates)).unwrap();
     assert_eq!(test(), "top\n\ntext\n");
-    assert!(!bed.exists("OUT.md"));
-    assert!(bed.compose.content_ids().unwrap().is_empty(), "a test keeps nothing");
+    assert!(!fixture.exists("OUT.md"));
+    assert!(fixture.compose.content_ids().unwrap().is_empty(), "a test keeps nothing");
     let keeping = TestRequest { draft_id, context: None, dry_run: false };
-    assert_eq!(code(bed.compose.test_config(&keeping)), "INVALID_ARGUMENT");
+    assert_eq!(code(fixture.compose.test_config(&keeping)), "INVALID_ARGUMENT");
 }
 
 #[test]
 fn a_config_may_not_be_larger_than_a_content() {
-    let bed = limited(Limits { max_content_size_bytes: 2_000, ..Limits::default() });
+    let fixture = limited(Limits { max_content_size_bytes: 2_000, ..Limits::default() });
     let data = content("x", json!({"template": "x".repeat(3_000)}));
-    assert_eq!(code(draft(&bed, ConfigType::Content, data)), "LIMIT_EXCEEDED");
+    assert_eq!(code(draft(&fixture, ConfigType::Content, data)), "LIMIT_EXCEEDED");
 }
 
 #[test]
 fn a_file_that_says_it_is_another_config_is_refused() {
-    let bed = bed();
+    let fixture = fixture();
     let text = content("other", json!({"template": "x"})).to_string();
-    bed.file(".kenning/compose/content/c.json", &text);
-    let error = bed.generate("c", json!({})).unwrap_err();
+    fixture.file(".kenning/compose/content/c.json", &text);
+    let error = fixture.generate("c", json!({})).unwrap_err();
     assert_eq!(error.details()["issues"][0]["path"], "$.id");
-    bed.file(".kenning/compose/content/c.json", "{ not json");
-    assert_eq!(code(bed.generate("c", json!({}))), "CONFIG_INVALID");
-    let listed = bed.compose.list_content(&ListRequest::default()).unwrap();
+    fixture.file(".kenning/compose/content/c.json", "{ not json");
+    assert_eq!(code(fixture.generate("c", json!({}))), "CONFIG_INVALID");
+    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
     let broken = listed.content.iter().find(|one| one.id == "c").unwrap();
     assert!(broken.problem.is_some());
 }

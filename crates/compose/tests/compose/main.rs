@@ -4,9 +4,9 @@
 
 mod assembly;
 mod batch;
-mod bed;
 mod builtin;
 mod crash;
+mod fixture;
 mod generation;
 mod generators;
 #[cfg(unix)]

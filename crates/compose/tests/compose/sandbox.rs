@@ -3,18 +3,18 @@
 use kenning_compose::{Error, Limits};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, bed, limited};
+use crate::fixture::{Fixture, fixture, limited};
 
 /// The limit a template ran into.
-fn exhausted(bed: &Bed, template: &str) -> &'static str {
-    match bed.render(template, json!({"text": "x".repeat(1_000)})) {
+fn exhausted(fixture: &Fixture, template: &str) -> &'static str {
+    match fixture.render(template, json!({"text": "x".repeat(1_000)})) {
         Err(Error::Exhausted { name }) => name,
         other => panic!("{}: {other:?}", &template[..template.len().min(200)]),
     }
 }
 
-fn refused(bed: &Bed, template: &str) -> String {
-    match bed.render(template, json!({"text": "x".repeat(1_000), "n": 3})) {
+fn refused(fixture: &Fixture, template: &str) -> String {
+    match fixture.render(template, json!({"text": "x".repeat(1_000), "n": 3})) {
         Err(Error::Template { problem, .. }) => problem,
         other => panic!("{}: {other:?}", &template[..template.len().min(200)]),
     }
@@ -45,9 +45,9 @@ fn plain(template: &str, context: &Value) -> Result<String, minijinja::Error> {
 
 #[test]
 fn templates_do_what_they_do_outside() {
-    let bed = bed();
+    let fixture = fixture();
     for (name, source) in PARTS {
-        bed.file(name, source);
+        fixture.file(name, source);
     }
     let context =
         json!({"n": 3, "s": "text", "list": [1, 2, 3], "map": {"a": {"b": [1]}, "k": "v"}});
@@ -99,7 +99,7 @@ fn templates_do_what_they_do_outside() {
     ] {
         let expected =
             plain(template, &context).unwrap_or_else(|error| panic!("{template}: {error:?}"));
-        let got = bed.render(template, context.clone());
+        let got = fixture.render(template, context.clone());
         assert_eq!(
             got.unwrap_or_else(|error| panic!("{template}: {error}")),
             expected,
@@ -124,23 +124,23 @@ fn templates_do_what_they_do_outside() {
         "{{ 's' * 1.5 }}",
     ] {
         assert!(plain(template, &context).is_err(), "{template}");
-        assert!(bed.render(template, context.clone()).is_err(), "{template}");
+        assert!(fixture.render(template, context.clone()).is_err(), "{template}");
     }
 }
 
 #[test]
 fn endless_work_runs_out_of_fuel() {
-    let bed = bed();
+    let fixture = fixture();
     let nested = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
-    assert_eq!(exhausted(&bed, nested), "template_fuel");
+    assert_eq!(exhausted(&fixture, nested), "template_fuel");
     let macros = "{% macro m(n) %}{% if n > 0 %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(20) }}";
-    assert!(["template_fuel", "template_work_bytes"].contains(&exhausted(&bed, macros)));
+    assert!(["template_fuel", "template_work_bytes"].contains(&exhausted(&fixture, macros)));
 }
 
 #[test]
 fn huge_ranges_and_repetitions_are_not_built() {
-    let bed = bed();
-    assert!(refused(&bed, "{{ range(10**9)|list|length }}").contains("too many elements"));
+    let fixture = fixture();
+    assert!(refused(&fixture, "{{ range(10**9)|list|length }}").contains("too many elements"));
     for template in [
         "{{ 'x' * 10**9 }}",
         "{{ ('x' * 10**8)|length }}",
@@ -159,15 +159,15 @@ fn huge_ranges_and_repetitions_are_not_built() {
         "{{ [1]|slice(10**9)|list|length }}",
         "{{ range(90000)|map('replace', '0', text * 100)|join|length }}",
     ] {
-        assert_eq!(exhausted(&bed, template), "template_work_bytes", "{template}");
+        assert_eq!(exhausted(&fixture, template), "template_work_bytes", "{template}");
     }
-    assert!(refused(&bed, "{{ '%999999999d'|format(1) }}").contains("999 wide"));
-    assert!(refused(&bed, "{{ '%*d'|format(999999999, 1) }}").contains("999 wide"));
+    assert!(refused(&fixture, "{{ '%999999999d'|format(1) }}").contains("999 wide"));
+    assert!(refused(&fixture, "{{ '%*d'|format(999999999, 1) }}").contains("999 wide"));
 }
 
 #[test]
 fn what_doubles_is_stopped_soon() {
-    let bed = bed();
+    let fixture = fixture();
     let doubled = |step: &str| format!("{{% set x = 'ab' %}}{}{{{{ x|length }}}}", step.repeat(60));
     for step in [
         "{% set x = x ~ x %}",
@@ -184,7 +184,7 @@ fn what_doubles_is_stopped_soon() {
         "{% set x = [x]|zip([x])|list %}",
     ] {
         let template = doubled(step);
-        let outcome = bed.render(&template, json!({}));
+        let outcome = fixture.render(&template, json!({}));
         let stopped = match &outcome {
             Err(Error::Exhausted { name }) => *name == "template_work_bytes",
             Err(Error::Template { problem, .. }) => problem.contains("too deep"),
@@ -193,27 +193,27 @@ fn what_doubles_is_stopped_soon() {
         assert!(stopped, "{step}: {outcome:?}");
     }
     let in_loop = "{% set ns = namespace(x='ab') %}{% for i in range(90) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}";
-    assert_eq!(exhausted(&bed, in_loop), "template_work_bytes");
+    assert_eq!(exhausted(&fixture, in_loop), "template_work_bytes");
     let macros = format!(
         "{{% macro d(s) %}}{{{{ s }}}}{{{{ s }}}}{{% endmacro %}}{{{{ {}'ab'{} }}}}",
         "d(".repeat(40),
         ")".repeat(40)
     );
-    assert_eq!(exhausted(&bed, &macros), "template_work_bytes");
+    assert_eq!(exhausted(&fixture, &macros), "template_work_bytes");
 }
 
 #[test]
 fn raw_text_in_a_block_that_is_captured_counts() {
-    let bed = bed();
+    let fixture = fixture();
     let raw = "r".repeat(100_000);
     let template =
         format!("{{% set x %}}{{% for i in range(99999) %}}{raw}{{% endfor %}}{{% endset %}}");
-    assert_eq!(exhausted(&bed, &template), "template_work_bytes");
+    assert_eq!(exhausted(&fixture, &template), "template_work_bytes");
 }
 
 #[test]
 fn values_that_hold_themselves_are_not_followed() {
-    let bed = bed();
+    let fixture = fixture();
     let cycle = "{% set ns = namespace() %}{% set ns.self = ns %}";
     for use_of_it in [
         "{{ ns }}",
@@ -223,7 +223,7 @@ fn values_that_hold_themselves_are_not_followed() {
         "{{ ns ~ '' }}",
         "{{ ns|string }}",
     ] {
-        let outcome = bed.render(&format!("{cycle}{use_of_it}"), json!({}));
+        let outcome = fixture.render(&format!("{cycle}{use_of_it}"), json!({}));
         match outcome {
             Err(Error::Template { .. } | Error::Exhausted { .. }) => {}
             // The engine may show a namespace without what is in it.
@@ -232,12 +232,12 @@ fn values_that_hold_themselves_are_not_followed() {
         }
     }
     let deep = "{% set ns = namespace(x=1) %}{% for i in range(90000) %}{% set ns.x = [ns.x] %}{% endfor %}";
-    assert!(refused(&bed, deep).contains("too deep"));
+    assert!(refused(&fixture, deep).contains("too deep"));
 }
 
 #[test]
 fn looking_again_and_again_at_much_is_work() {
-    let bed = bed();
+    let fixture = fixture();
     for step in [
         "big == other",
         "'y' in big",
@@ -251,41 +251,41 @@ fn looking_again_and_again_at_much_is_work() {
         let template = format!(
             "{{% set big = 'x' * 1000000 %}}{{% set other = 'x' * 1000000 %}}{{% for i in range(90000) %}}{{% if {step} %}}{{% endif %}}{{% endfor %}}"
         );
-        assert_eq!(exhausted(&bed, &template), "template_work_bytes", "{step}");
+        assert_eq!(exhausted(&fixture, &template), "template_work_bytes", "{step}");
     }
 }
 
 #[test]
 fn includes_cannot_run_away() {
-    let bed = bed();
-    bed.file("self.j2", "{% include 'self.j2' %}");
-    bed.file("twice.j2", "{% include 'self.j2' %}{% include 'self.j2' %}");
+    let fixture = fixture();
+    fixture.file("self.j2", "{% include 'self.j2' %}");
+    fixture.file("twice.j2", "{% include 'self.j2' %}{% include 'self.j2' %}");
     for template in ["{% include 'self.j2' %}", "{% include 'twice.j2' %}"] {
-        let outcome = bed.render(template, json!({}));
+        let outcome = fixture.render(template, json!({}));
         assert!(matches!(outcome, Err(Error::Template { .. })), "{outcome:?}");
     }
-    bed.file("a.j2", "{% extends 'b.j2' %}");
-    bed.file("b.j2", "{% extends 'a.j2' %}");
-    let outcome = bed.render("{% extends 'a.j2' %}", json!({}));
+    fixture.file("a.j2", "{% extends 'b.j2' %}");
+    fixture.file("b.j2", "{% extends 'a.j2' %}");
+    let outcome = fixture.render("{% extends 'a.j2' %}", json!({}));
     assert!(
         matches!(outcome, Err(Error::Template { .. } | Error::Exhausted { .. })),
         "{outcome:?}"
     );
     let names = "{% set names = range(90000)|map('string')|list %}{% for i in range(90000) %}{% include names ignore missing %}{% endfor %}";
-    assert_eq!(exhausted(&bed, names), "template_work_bytes");
+    assert_eq!(exhausted(&fixture, names), "template_work_bytes");
     let recursion = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
-    assert!(refused(&bed, recursion).contains("recursion"));
-    bed.file("bomb.j2", "{% for i in range(90000) %}{% include 'line.j2' %}{% endfor %}");
-    bed.file("line.j2", &"y".repeat(10_000));
+    assert!(refused(&fixture, recursion).contains("recursion"));
+    fixture.file("bomb.j2", "{% for i in range(90000) %}{% include 'line.j2' %}{% endfor %}");
+    fixture.file("line.j2", &"y".repeat(10_000));
     assert!(
         ["template_output_bytes", "template_work_bytes"]
-            .contains(&exhausted(&bed, "{% include 'bomb.j2' %}"))
+            .contains(&exhausted(&fixture, "{% include 'bomb.j2' %}"))
     );
 }
 
 #[test]
 fn deep_and_long_sources_do_not_break_the_stack() {
-    let bed = bed();
+    let fixture = fixture();
     for template in [
         format!("{{{{ {}1{} }}}}", "(".repeat(5_000), ")".repeat(5_000)),
         format!("{{{{ {}1{} }}}}", "[".repeat(5_000), "]".repeat(5_000)),
@@ -298,7 +298,7 @@ fn deep_and_long_sources_do_not_break_the_stack() {
         format!("{}x{}", "{% if true %}".repeat(5_000), "{% endif %}".repeat(5_000)),
         format!("{{% if x %}}{}{{% endif %}}", "{% elif x %}".repeat(5_000)),
     ] {
-        let outcome = bed.render(&template, json!({"x": false}));
+        let outcome = fixture.render(&template, json!({"x": false}));
         assert!(
             matches!(outcome, Err(Error::Template { .. }) | Ok(_)),
             "{}: {outcome:?}",
@@ -306,14 +306,14 @@ fn deep_and_long_sources_do_not_break_the_stack() {
         );
     }
     let chain = format!("{{{{ 1{} }}}}", " + 1".repeat(300));
-    assert_eq!(bed.render(&chain, json!({})).unwrap(), "301");
+    assert_eq!(fixture.render(&chain, json!({})).unwrap(), "301");
     let chain = format!("{{{{ 1000{} }}}}", " - 1".repeat(300));
-    assert_eq!(bed.render(&chain, json!({})).unwrap(), "700");
+    assert_eq!(fixture.render(&chain, json!({})).unwrap(), "700");
 }
 
 #[test]
 fn what_is_ours_cannot_be_named() {
-    let bed = bed();
+    let fixture = fixture();
     for template in [
         "{{ __add(1, 2) }}",
         "{% set __mul = 1 %}",
@@ -321,26 +321,26 @@ fn what_is_ours_cannot_be_named() {
         "{% for __built in [1] %}{% endfor %}",
         "{% import 'x' as __add %}",
     ] {
-        assert!(refused(&bed, template).contains("are taken"), "{template}");
+        assert!(refused(&fixture, template).contains("are taken"), "{template}");
     }
-    assert!(refused(&bed, "{{ debug() }}").contains("unknown"));
-    assert!(refused(&bed, "{{ 'x'|pprint }}").contains("unknown filter"));
-    assert!(refused(&bed, "{% autoescape true %}x{% endautoescape %}").contains("escape"));
+    assert!(refused(&fixture, "{{ debug() }}").contains("unknown"));
+    assert!(refused(&fixture, "{{ 'x'|pprint }}").contains("unknown filter"));
+    assert!(refused(&fixture, "{% autoescape true %}x{% endautoescape %}").contains("escape"));
 }
 
 #[test]
 fn errors_name_the_line_and_what_is_undefined() {
-    let bed = bed();
-    let error = bed.render("one\ntwo\n{{ titel }}\n", json!({"title": "x"})).unwrap_err();
+    let fixture = fixture();
+    let error = fixture.render("one\ntwo\n{{ titel }}\n", json!({"title": "x"})).unwrap_err();
     assert!(error.to_string().contains("line 3"), "{error}");
     assert!(error.to_string().contains("titel"), "{error}");
-    let error = bed.render("a\n\n{% for x in missing %}{% endfor %}", json!({})).unwrap_err();
+    let error = fixture.render("a\n\n{% for x in missing %}{% endfor %}", json!({})).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
     assert!(error.to_string().contains("line 3"), "{error}");
-    let error = bed.render("{% if %}", json!({})).unwrap_err();
+    let error = fixture.render("{% if %}", json!({})).unwrap_err();
     assert_eq!(error.code().as_str(), "TEMPLATE_ERROR");
-    bed.file("broken.j2", "fine\n{{ 1 + }}");
-    let error = bed.render("{% include 'broken.j2' %}", json!({})).unwrap_err();
+    fixture.file("broken.j2", "fine\n{{ 1 + }}");
+    let error = fixture.render("{% include 'broken.j2' %}", json!({})).unwrap_err();
     assert!(error.to_string().contains("broken.j2"), "{error}");
 }
 

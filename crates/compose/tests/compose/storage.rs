@@ -10,43 +10,43 @@ use kenning_compose::{Limits, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::bed::{Bed, artifact, bed, code, limited};
+use crate::fixture::{Fixture, artifact, code, fixture, limited};
 
 /// A content with one version for each day.
-fn with_days(bed: &Bed, id: &str, days: usize) -> Vec<String> {
+fn with_days(fixture: &Fixture, id: &str, days: usize) -> Vec<String> {
     let mut versions = Vec::new();
     for day in 0..days {
-        bed.template(id, &format!("day {day}"));
-        versions.push(bed.generate(id, json!({})).unwrap().version);
-        bed.clock.pass_days(1);
+        fixture.template(id, &format!("day {day}"));
+        versions.push(fixture.generate(id, json!({})).unwrap().version);
+        fixture.clock.pass_days(1);
     }
     versions
 }
 
-fn query(bed: &Bed, id: Option<&str>, retrieval: &str) -> Vec<String> {
+fn query(fixture: &Fixture, id: Option<&str>, retrieval: &str) -> Vec<String> {
     let request = QueryRequest {
         content_id: id.map(str::to_owned),
         retrieval: Retrieval::parse(retrieval).unwrap(),
         include_content: true,
         ..QueryRequest::default()
     };
-    let found = bed.compose.query_ephemeral_storage(&request).unwrap();
+    let found = fixture.compose.query_ephemeral_storage(&request).unwrap();
     found.versions.into_iter().map(|version| version.shown.unwrap().content).collect()
 }
 
 #[test]
 fn versions_are_found_by_name_and_time() {
-    let bed = bed();
-    let versions = with_days(&bed, "c", 3);
-    bed.template("d", "other");
-    bed.generate("d", json!({})).unwrap();
-    assert_eq!(query(&bed, Some("c"), "latest"), ["day 2"]);
-    assert_eq!(query(&bed, Some("c"), "all"), ["day 2", "day 1", "day 0"]);
-    assert_eq!(query(&bed, Some("c"), &format!("version:{}", versions[1])), ["day 1"]);
-    assert_eq!(query(&bed, Some("c"), "timestamp:2025-12-28"), ["day 1"]);
-    assert_eq!(query(&bed, Some("c"), "timestamp:2025-12-2"), ["day 2", "day 1", "day 0"]);
-    assert_eq!(query(&bed, None, "latest"), ["day 2", "other"]);
-    let ask = |request: QueryRequest| bed.compose.query_ephemeral_storage(&request);
+    let fixture = fixture();
+    let versions = with_days(&fixture, "c", 3);
+    fixture.template("d", "other");
+    fixture.generate("d", json!({})).unwrap();
+    assert_eq!(query(&fixture, Some("c"), "latest"), ["day 2"]);
+    assert_eq!(query(&fixture, Some("c"), "all"), ["day 2", "day 1", "day 0"]);
+    assert_eq!(query(&fixture, Some("c"), &format!("version:{}", versions[1])), ["day 1"]);
+    assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-28"), ["day 1"]);
+    assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-2"), ["day 2", "day 1", "day 0"]);
+    assert_eq!(query(&fixture, None, "latest"), ["day 2", "other"]);
+    let ask = |request: QueryRequest| fixture.compose.query_ephemeral_storage(&request);
     let some = ask(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
     let some = some.unwrap();
     assert_eq!((some.versions.len(), some.total, some.contents), (2, 4, 2));
@@ -67,28 +67,31 @@ fn versions_are_found_by_name_and_time() {
 
 #[test]
 fn cleaning_up_keeps_what_any_rule_keeps() {
-    let bed = bed();
-    let versions = with_days(&bed, "c", 20);
-    with_days(&bed, "d-other", 2);
+    let fixture = fixture();
+    let versions = with_days(&fixture, "c", 20);
+    with_days(&fixture, "d-other", 2);
     let request = |keep_versions, keep_days, keep_latest, dry_run| CleanupRequest {
         retention: Retention { keep_versions, keep_days, keep_latest },
         filter: CleanupFilter { prefix: Some("c".to_owned()), content_id: None },
         dry_run,
     };
     let pinned = json!([{"id": "c", "retrievalStrategy": format!("version:{}", versions[4])}]);
-    bed.put(&artifact("a", "concat", pinned));
-    let dry = bed.compose.cleanup_ephemeral(&request(3, 7, true, true)).unwrap();
-    assert_eq!(bed.compose.version_ids("c").unwrap().len(), 20);
-    let real = bed.compose.cleanup_ephemeral(&request(3, 7, true, false)).unwrap();
+    fixture.put(&artifact("a", "concat", pinned));
+    let dry = fixture.compose.cleanup_ephemeral(&request(3, 7, true, true)).unwrap();
+    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 20);
+    let real = fixture.compose.cleanup_ephemeral(&request(3, 7, true, false)).unwrap();
     assert_eq!(dry.removed, real.removed);
-    let left = bed.compose.version_ids("c").unwrap();
+    let left = fixture.compose.version_ids("c").unwrap();
     assert!(left.contains(&versions[4]), "an artifact names it");
     assert!(left.len() == real.kept_count && left.len() > 3 && left.len() < 20);
-    assert_eq!(bed.compose.version_ids("d-other").unwrap().len(), 2);
-    bed.compose.cleanup_ephemeral(&request(0, 0, true, false)).unwrap();
-    assert_eq!(bed.compose.version_ids("c").unwrap(), [versions[4].clone(), versions[19].clone()]);
-    bed.compose.cleanup_ephemeral(&request(0, 0, false, false)).unwrap();
-    assert_eq!(bed.compose.version_ids("c").unwrap(), [versions[4].clone()]);
+    assert_eq!(fixture.compose.version_ids("d-other").unwrap().len(), 2);
+    fixture.compose.cleanup_ephemeral(&request(0, 0, true, false)).unwrap();
+    assert_eq!(
+        fixture.compose.version_ids("c").unwrap(),
+        [versions[4].clone(), versions[19].clone()]
+    );
+    fixture.compose.cleanup_ephemeral(&request(0, 0, false, false)).unwrap();
+    assert_eq!(fixture.compose.version_ids("c").unwrap(), [versions[4].clone()]);
 }
 
 proptest! {
@@ -132,70 +135,70 @@ proptest! {
 
 #[test]
 fn what_is_past_its_time_goes_when_something_new_comes() {
-    let bed = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
-    let versions = with_days(&bed, "c", 10);
+    let fixture = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
+    let versions = with_days(&fixture, "c", 10);
     // The last was saved on day 9: what is older than five days was let go then.
-    assert_eq!(bed.compose.version_ids("c").unwrap(), versions[4..]);
-    bed.clock.pass_days(100);
-    bed.generate("c", json!({"new": 1})).unwrap();
-    assert_eq!(bed.compose.version_ids("c").unwrap().len(), 1);
+    assert_eq!(fixture.compose.version_ids("c").unwrap(), versions[4..]);
+    fixture.clock.pass_days(100);
+    fixture.generate("c", json!({"new": 1})).unwrap();
+    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 1);
 }
 
 #[test]
 fn what_an_artifact_names_stays_past_its_time() {
-    let bed = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
-    let versions = with_days(&bed, "c", 3);
-    let day = bed.compose.content("c", Some(&versions[1])).unwrap().created_at.to_string();
+    let fixture = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
+    let versions = with_days(&fixture, "c", 3);
+    let day = fixture.compose.content("c", Some(&versions[1])).unwrap().created_at.to_string();
     let by_time = format!("timestamp:{}", &day[..10]);
     let named = json!([{"id": "c", "retrievalStrategy": format!("version:{}", versions[0])}]);
-    bed.put(&artifact("a", "concat", named));
-    bed.put(&artifact("b", "concat", json!([{"id": "c", "retrievalStrategy": by_time}])));
-    bed.clock.pass_days(100);
-    bed.generate("c", json!({"new": 1})).unwrap();
-    let kept = bed.compose.version_ids("c").unwrap();
+    fixture.put(&artifact("a", "concat", named));
+    fixture.put(&artifact("b", "concat", json!([{"id": "c", "retrievalStrategy": by_time}])));
+    fixture.clock.pass_days(100);
+    fixture.generate("c", json!({"new": 1})).unwrap();
+    let kept = fixture.compose.version_ids("c").unwrap();
     assert_eq!(kept[..2], versions[..2], "the third was named by nobody");
     assert_eq!(kept.len(), 3);
-    bed.assemble("a").unwrap();
+    fixture.assemble("a").unwrap();
 }
 
 #[test]
 fn what_an_artifact_is_made_of_is_not_deleted() {
-    let bed = bed();
-    with_days(&bed, "c", 2);
-    bed.put(&artifact("a", "concat", json!([{"id": "c"}])));
+    let fixture = fixture();
+    with_days(&fixture, "c", 2);
+    fixture.put(&artifact("a", "concat", json!([{"id": "c"}])));
     let delete = |id: &str, preserve_metadata: bool, force: bool| {
         let content_id = id.to_owned();
-        bed.compose.delete_content(&DeleteRequest { content_id, preserve_metadata, force })
+        fixture.compose.delete_content(&DeleteRequest { content_id, preserve_metadata, force })
     };
     let error = delete("c", false, false).unwrap_err();
     assert_eq!(error.code().as_str(), "CONTENT_REFERENCED");
     assert_eq!(error.details()["referenced_by"], json!(["a"]));
     let kept = delete("c", true, true).unwrap();
     assert_eq!((kept.versions_deleted, kept.referenced_by.as_slice()), (2, &["a".to_owned()][..]));
-    let found = bed.compose.query_ephemeral_storage(&QueryRequest::default()).unwrap();
+    let found = fixture.compose.query_ephemeral_storage(&QueryRequest::default()).unwrap();
     assert!(found.versions[0].deleted);
-    assert!(bed.compose.content("c", None).unwrap().content.is_none());
+    assert!(fixture.compose.content("c", None).unwrap().content.is_none());
     // What has no content any more is generated again.
-    assert_eq!(bed.generate("c", json!({})).unwrap().shown.content, "day 1");
+    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "day 1");
     assert_eq!(delete("c", false, true).unwrap().versions_deleted, 3);
     assert_eq!(code(delete("c", false, true)), "CONTENT_NOT_FOUND");
     assert_eq!(code(delete("nobody", false, false)), "CONFIG_NOT_FOUND");
     assert_eq!(code(delete("..", false, false)), "INVALID_ID");
-    assert!(bed.exists(".kenning/compose/content/c.json"), "its config stays");
+    assert!(fixture.exists(".kenning/compose/content/c.json"), "its config stays");
 }
 
 #[test]
 fn lists_are_filtered_sorted_and_cut() {
-    let bed = bed();
+    let fixture = fixture();
     for id in ["zebra", "apple", "mango"] {
-        bed.template(id, id);
+        fixture.template(id, id);
     }
     for id in ["mango", "zebra"] {
-        bed.generate(id, json!({})).unwrap();
-        bed.clock.pass_days(1);
+        fixture.generate(id, json!({})).unwrap();
+        fixture.clock.pass_days(1);
     }
     let list = |filter: ListFilter, sort: Sort, limit: usize| {
-        let listed = bed.compose.list_content(&ListRequest { filter, sort, limit });
+        let listed = fixture.compose.list_content(&ListRequest { filter, sort, limit });
         listed.map(|listed| {
             let ids: Vec<String> = listed.content.into_iter().map(|one| one.id).collect();
             (ids, listed.total)
@@ -217,17 +220,17 @@ fn lists_are_filtered_sorted_and_cut() {
     for limit in [0, 501] {
         assert_eq!(code(list(own(), Sort::Id, limit)), "INVALID_ARGUMENT");
     }
-    bed.put(&artifact("fruit", "concat", json!([{"id": "apple"}])));
+    fixture.put(&artifact("fruit", "concat", json!([{"id": "apple"}])));
     let listed =
-        bed.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
+        fixture.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
     let listed = listed.unwrap();
     assert_eq!(
         (listed.total, listed.artifacts[0].outputs.as_slice()),
         (1, &["OUT.md".to_owned()][..])
     );
     assert!(listed.artifacts[0].assembled_at.is_none());
-    bed.assemble("fruit").unwrap();
+    fixture.assemble("fruit").unwrap();
     let listed =
-        bed.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
+        fixture.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
     assert!(listed.unwrap().artifacts[0].assembled_at.is_some());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kenning_gaps::offers::ProposeRequest;
-use kenning_gaps::ports::EventLog;
+use kenning_gaps::ports::EventStore;
 use kenning_gaps::{Batch, Event, Gaps, Identity};
 use kenning_knowledge::semantic::{
     CacheError, Embedded, Indexer, ModelSource, TextKey, VectorCache,

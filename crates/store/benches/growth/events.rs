@@ -6,14 +6,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use kenning_gaps::ask::AskKind;
 use kenning_gaps::gap::Status;
 use kenning_gaps::list::GapsRequest;
-use kenning_gaps::ports::{EventLog, GapBook};
+use kenning_gaps::ports::{EventStore, GapStore};
 use kenning_gaps::reporting::ReportRequest;
 use kenning_gaps::{Batch, Event, Gap, Gaps, Identity, contract};
 use kenning_knowledge::usage::{DAY, Period, Usage, UsageKind, UsageLog};
 use kenning_store::Store;
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::fixture::Fixture;
 use crate::{Figures, Random, median_ms, memory_mb, milliseconds, time};
 
 const PROJECTS: [&str; 4] = ["shop", "handbook", "billing", "support"];
@@ -28,15 +28,15 @@ const SENT: usize = 100;
 const ROUNDS: usize = 11;
 const LOOKS: usize = 51;
 
-pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
-    let store = &bed.store;
+pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
+    let store = &fixture.store;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_millis();
     let now = u64::try_from(now).expect("a time");
     let filled = fill(store, size, now);
     found(store, size, now);
     missed(store, size / CALLS, now);
-    bed.settle();
-    let disk_mb = bed.disk_mb();
+    fixture.settle();
+    let disk_mb = fixture.disk_mb();
 
     let gaps = Gaps::new(store.clone());
     let list_ms = median_ms(LOOKS, || {

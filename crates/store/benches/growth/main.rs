@@ -3,15 +3,15 @@
 //!
 //! One process for each number, so that the memory is its own. Prints a line of JSON.
 
-mod bed;
 mod events;
+mod fixture;
 mod skills;
 mod vectors;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use bed::Bed;
+use fixture::Fixture;
 use serde_json::{Value, json};
 
 fn main() {
@@ -19,7 +19,7 @@ fn main() {
     let named = |name: &str| words.iter().any(|word| word == name);
     // Whoever runs all targets as tests names no number.
     let Some(size) = words.iter().find_map(|word| word.parse::<usize>().ok()) else { return };
-    let measure: fn(&Bed, usize) -> Figures = if named("events") {
+    let measure: fn(&Fixture, usize) -> Figures = if named("events") {
         events::measure
     } else if named("skills") {
         skills::measure
@@ -29,7 +29,7 @@ fn main() {
         return;
     };
     let on = if named("PostgreSQL") { "PostgreSQL" } else { "SQLite" };
-    let mut figures = measure(&Bed::new(on), size);
+    let mut figures = measure(&Fixture::new(on), size);
     figures["size"] = json!(size);
     figures["on"] = json!(on);
     figures["peak_mb"] = json!(memory_mb("VmHWM:"));

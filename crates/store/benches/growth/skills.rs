@@ -10,7 +10,7 @@ use kenning_registry::register::{CapabilityInput, RegisterRequest};
 use kenning_store::Store;
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::fixture::Fixture;
 use crate::{Figures, Random, median_ms, memory_mb, milliseconds, time};
 
 /// Of one agent.
@@ -23,12 +23,12 @@ const READS: usize = 101;
 const SEARCHES: usize = 5;
 const WRITES: usize = 5;
 
-pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
+pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let different = (size / SHARED).max(HELD);
-    let filled = milliseconds(time(|| fill(&bed.store, size, different)));
-    bed.settle();
-    let disk_mb = bed.disk_mb();
-    let registry = Registry::new(bed.store.clone());
+    let filled = milliseconds(time(|| fill(&fixture.store, size, different)));
+    fixture.settle();
+    let disk_mb = fixture.disk_mb();
+    let registry = Registry::new(fixture.store.clone());
     let agent_id = agent_of(size / 2);
     let agent_ms = median_ms(READS, || {
         let held = registry.get(&GetRequest::of(agent_id)).expect("an answer");

@@ -5,13 +5,13 @@ use std::time::Duration;
 use kenning_knowledge::semantic::{Embedded, TextKey, VectorCache};
 use serde_json::json;
 
-use crate::bed::Bed;
+use crate::fixture::Fixture;
 use crate::{Figures, Random, memory_mb, milliseconds, time};
 
 const MODEL: &str = "bench";
 const BATCH: usize = 1_000;
 
-pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
+pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let mut random = Random(42);
     let mut keys = Vec::with_capacity(size);
     let mut saving = Duration::ZERO;
@@ -20,15 +20,15 @@ pub(crate) fn measure(bed: &Bed, size: usize) -> Figures {
             .map(|_| (key(&mut random), embedded(&mut random)))
             .collect();
         let entries: Vec<(TextKey, &Embedded)> = made.iter().map(|(key, it)| (*key, it)).collect();
-        saving += time(|| bed.store.save(MODEL, &entries).expect("vectors"));
+        saving += time(|| fixture.store.save(MODEL, &entries).expect("vectors"));
         keys.extend(made.iter().map(|(key, _)| *key));
     }
-    let disk_mb = bed.disk_mb();
+    let disk_mb = fixture.disk_mb();
     let before = memory_mb("VmRSS:");
     let mut found = 0;
     let mut held = 0.0;
     let load = time(|| {
-        let loaded = bed.store.load(MODEL, &keys).expect("vectors");
+        let loaded = fixture.store.load(MODEL, &keys).expect("vectors");
         (found, held) = (loaded.len(), memory_mb("VmRSS:"));
     });
     assert_eq!(found, size);

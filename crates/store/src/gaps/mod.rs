@@ -11,15 +11,15 @@ use std::borrow::Cow;
 
 use kenning_gaps::ask::Ask;
 use kenning_gaps::ports::{
-    Appended, EventLog, GapBook, GapPage, KeptAsk, Looked, Mend, Place, PortError, ProposalBox,
-    Removed, Waiting, Wanted, Window,
+    Appended, EventStore, GapPage, GapStore, KeptAsk, Looked, Mend, Place, PortError,
+    ProposalStore, Removed, Waiting, Wanted, Window,
 };
 use kenning_gaps::session::Recorded;
 use kenning_gaps::{Batch, Error, Gap, Proposal};
 
 use crate::Store;
 
-impl EventLog for Store {
+impl EventStore for Store {
     fn append(&self, batch: &Batch) -> Result<Appended, PortError> {
         self.runtime().block_on(log::append(&self.pool, batch)).map_err(PortError::new)
     }
@@ -51,7 +51,7 @@ impl EventLog for Store {
     }
 }
 
-impl GapBook for Store {
+impl GapStore for Store {
     fn gaps(&self, project_id: Option<&str>) -> Result<Vec<Gap>, PortError> {
         self.runtime().block_on(book::gaps(&self.pool, project_id)).map_err(PortError::new)
     }
@@ -99,7 +99,7 @@ impl GapBook for Store {
     }
 }
 
-impl ProposalBox for Store {
+impl ProposalStore for Store {
     fn proposals(&self) -> Result<Vec<Proposal>, PortError> {
         self.runtime().block_on(proposals::all(&self.pool)).map_err(PortError::new)
     }

@@ -1,6 +1,6 @@
 //! The agents themselves.
 
-use kenning_registry::shelf::{AgentCounts, Seen};
+use kenning_registry::store::{AgentCounts, Seen};
 use kenning_registry::{Agent, Error, Revision, Timestamp};
 
 use super::{AgentRow, Refusal, count};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kenning_registry::shelf::{Applied, Change, Existing, NewCapability, Seen};
+use kenning_registry::store::{Applied, Change, Existing, NewCapability, Seen};
 use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 

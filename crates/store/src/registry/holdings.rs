@@ -1,6 +1,6 @@
 //! Who has what.
 
-use kenning_registry::shelf::{Activity, Filter, Held, Holding, Page, Skill};
+use kenning_registry::store::{Activity, Filter, Held, Holding, Page, Skill};
 use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 

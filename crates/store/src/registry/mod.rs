@@ -1,18 +1,18 @@
-//! Agents and their capabilities: the registry's shelf.
+//! Agents and their capabilities: the registry's store.
 
 mod agents;
 mod change;
 mod holdings;
 
 use kenning_registry::model::Metadata;
-use kenning_registry::shelf::{
-    AgentCounts, Applied, Change, Filter, Held, Holding, Page, Seen, Shelf, Skill,
+use kenning_registry::store::{
+    AgentCounts, Applied, Change, Filter, Held, Holding, Page, RegistryStore, Seen, Skill,
 };
 use kenning_registry::{Agent, Capability, Error, Revision, Timestamp};
 
 use crate::{Store, StoreError};
 
-impl Shelf for Store {
+impl RegistryStore for Store {
     fn add_agent(&self, name: &str, id: Option<i64>, at: Timestamp) -> Result<Agent, Error> {
         Ok(self.runtime().block_on(agents::add(&self.pool, name, id, at))?)
     }

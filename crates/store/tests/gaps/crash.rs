@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use kenning_gaps::Gaps;
-use kenning_gaps::ports::{EventLog, Window};
+use kenning_gaps::ports::{EventStore, Window};
 
-use crate::bed::{Bed, HOUR, NOW, all, batch, call_ids, open, request};
+use crate::fixture::{Fixture, HOUR, NOW, all, batch, call_ids, open, request};
 
 const VARIABLE: &str = "KENNING_TEST_GAPS_OF_CHILD";
 const SIZE: u64 = 100;
@@ -32,9 +32,9 @@ pub(crate) fn child() {
 }
 
 /// Lets a child begin some batches, kills it, and returns how many it was told are kept.
-fn kill_in(bed: &Bed, batches: usize, pause: Duration) -> u64 {
+fn kill_in(fixture: &Fixture, batches: usize, pause: Duration) -> u64 {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).env(VARIABLE, &bed.location);
+    command.args(["--exact", "child", "--nocapture"]).env(VARIABLE, &fixture.location);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let (mut done, mut begun) = (0, 0);
@@ -57,19 +57,19 @@ fn kill_in(bed: &Bed, batches: usize, pause: Duration) -> u64 {
 }
 
 /// Which moment it hits is not for a test to say; whatever it is, nothing is lost.
-pub(crate) fn killed_in_the_middle_of_ingest(bed: &Bed) {
-    drop(bed.store());
+pub(crate) fn killed_in_the_middle_of_ingest(fixture: &Fixture) {
+    drop(fixture.store());
     for round in 0..6 {
-        let done = kill_in(bed, 3 + round, Duration::from_millis(2 * round as u64));
-        let ids = call_ids(&bed.store().events(&Window::default()).unwrap());
+        let done = kill_in(fixture, 3 + round, Duration::from_millis(2 * round as u64));
+        let ids = call_ids(&fixture.store().events(&Window::default()).unwrap());
         let kept = ids.len() as u64;
         assert!(kept >= done * SIZE, "what was accepted is kept: {kept} of {done} batches");
         assert_eq!(kept % SIZE, 0, "all of a batch or nothing of it");
         assert_eq!(ids, (0..kept).collect::<Vec<_>>());
     }
-    let gaps = bed.gaps();
+    let gaps = fixture.gaps();
     gaps.digest(NOW + HOUR).unwrap();
-    let kept = bed.store().events(&Window::default()).unwrap().len() as u64;
+    let kept = fixture.store().events(&Window::default()).unwrap().len() as u64;
     let found = all(&gaps);
     assert_eq!((found.len(), found[0].asks), (1, kept), "every ask is heard, and heard once");
 }

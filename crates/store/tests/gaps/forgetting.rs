@@ -2,26 +2,26 @@
 
 use kenning_gaps::decide::MergeGapRequest;
 use kenning_gaps::forget::{ForgetUserRequest, ForgottenResponse};
-use kenning_gaps::ports::{EventLog, GapBook, Window};
+use kenning_gaps::ports::{EventStore, GapStore, Window};
 use kenning_gaps::show::ShowGapRequest;
 use kenning_gaps::{Batch, Event, Gaps, Identity};
 use kenning_knowledge::discover::Miss;
 
-use crate::bed::{
-    Bed, HOUR, NOW, all, batch, call, call_ids, embed, heard, ingest, labelled, request,
+use crate::fixture::{
+    Fixture, HOUR, NOW, all, batch, call, call_ids, embed, heard, ingest, labelled, request,
 };
 
 fn forget(gaps: &Gaps, user: &str) -> ForgottenResponse {
     gaps.forget_user(&ForgetUserRequest { user: user.into() }).unwrap()
 }
 
-fn text_of(bed: &Bed) -> String {
-    let store = bed.store();
+fn text_of(fixture: &Fixture) -> String {
+    let store = fixture.store();
     format!("{:?} {:?}", store.gaps(None).unwrap(), store.events(&Window::default()).unwrap())
 }
 
-pub(crate) fn a_user_is_forgotten(bed: &Bed) {
-    let gaps = bed.gaps_with_meaning();
+pub(crate) fn a_user_is_forgotten(fixture: &Fixture) {
+    let gaps = fixture.gaps_with_meaning();
     let secret = "export the invoice of the Acme merger as a PDF";
     let of_ann = Event { user_email: Some("Ann@Example.org".into()), ..request(1, secret) };
     ingest(&gaps, &batch("shared", vec![of_ann]));
@@ -42,27 +42,27 @@ pub(crate) fn a_user_is_forgotten(bed: &Bed) {
     let removed = forget(&gaps, "ann@example.org");
     assert_eq!(removed, ForgottenResponse { events: 4, asks: 2, gaps: 1 });
     assert_eq!(gaps.digest(NOW + HOUR).unwrap().heard, 0);
-    assert_eq!(call_ids(&bed.store().events(&Window::default()).unwrap()), [2, 4]);
-    let text = text_of(bed).to_lowercase();
+    assert_eq!(call_ids(&fixture.store().events(&Window::default()).unwrap()), [2, 4]);
+    let text = text_of(fixture).to_lowercase();
     for words in ["acme", "ann@", "translate", "wait for it"] {
         assert!(!text.contains(words), "{words}: {text}");
     }
     let found = all(&gaps);
     let [gap] = &found[..] else { panic!("{found:#?}") };
     assert_eq!((gap.label.as_str(), gap.asks, gap.requests), ("export an invoice as a PDF", 1, 1));
-    let kept = bed.store().gap(&gap.id).unwrap().unwrap();
+    let kept = fixture.store().gap(&gap.id).unwrap().unwrap();
     let meaning = embed("export an invoice as a PDF").unwrap();
     let likeness: f32 = kept.centroid.iter().zip(&meaning).map(|(a, b)| a * b).sum();
     assert!(likeness > 0.999, "{likeness}: its meaning is that of the words that are left");
     assert_eq!(forget(&gaps, "ann@example.org").events, 0);
     assert_eq!(forget(&gaps, "bob"), ForgottenResponse { events: 2, asks: 1, gaps: 1 });
-    assert_eq!(bed.store().gaps(None).unwrap(), []);
+    assert_eq!(fixture.store().gaps(None).unwrap(), []);
     let nobody = gaps.forget_user(&ForgetUserRequest { user: " ".into() });
     assert_eq!(nobody.unwrap_err().http_status(), 400);
 }
 
-pub(crate) fn a_user_of_merged_gaps_is_forgotten(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_user_of_merged_gaps_is_forgotten(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let found = heard(&gaps, &[("ann", "keep on paper"), ("bob", "export as PDF")]);
     let id = |label: &str| labelled(&found, label).id.clone();
     let merge = MergeGapRequest { id: id("keep on paper"), into: id("export as PDF") };
@@ -73,8 +73,8 @@ pub(crate) fn a_user_of_merged_gaps_is_forgotten(bed: &Bed) {
     assert_eq!((found[0].asks, found[0].wordings.join("|")), (1, "export as PDF".into()));
 }
 
-pub(crate) fn what_is_old_goes_and_gaps_stay(bed: &Bed) {
-    let gaps = bed.gaps_with_meaning();
+pub(crate) fn what_is_old_goes_and_gaps_stay(fixture: &Fixture) {
+    let gaps = fixture.gaps_with_meaning();
     let day = 24 * HOUR;
     let old = |event: Event| Event { timestamp: NOW - 90 * day, ..event };
     ingest(&gaps, &batch("ann", vec![old(request(1, "export the invoice as a PDF"))]));
@@ -90,8 +90,8 @@ pub(crate) fn what_is_old_goes_and_gaps_stay(bed: &Bed) {
 
     let removed = gaps.keep(NOW - 30 * day, NOW + HOUR).unwrap();
     assert_eq!(removed, ForgottenResponse { events: 3, asks: 3, gaps: 0 });
-    assert_eq!(call_ids(&bed.store().events(&Window::default()).unwrap()), [3]);
-    assert_eq!(bed.store().tools(&Window::default()).unwrap(), ["here"]);
+    assert_eq!(call_ids(&fixture.store().events(&Window::default()).unwrap()), [3]);
+    assert_eq!(fixture.store().tools(&Window::default()).unwrap(), ["here"]);
     let found = all(&gaps);
     let after = labelled(&found, "export the invoice as a PDF");
     assert_eq!((after.asks, after.requests), (3, 3), "counts stay");
@@ -99,9 +99,9 @@ pub(crate) fn what_is_old_goes_and_gaps_stay(bed: &Bed) {
     assert_eq!(labelled(&found, "translate a page").asks, 1, "no request is lost unheard");
     let shown = gaps.show(&ShowGapRequest { id: after.id.clone(), max_sessions: None }).unwrap();
     assert_eq!((shown.asks.len(), shown.sessions.len()), (1, 1));
-    bed.store().record_now(&Miss { tool: "discover_context", query: "new" }).unwrap();
+    fixture.store().record_now(&Miss { tool: "discover_context", query: "new" }).unwrap();
     let everything = gaps.keep(u64::MAX, u64::MAX).unwrap();
     assert_eq!((everything.events, everything.asks), (1, 2), "one of them a miss");
-    assert_eq!(bed.store().miss_count().unwrap(), 0);
+    assert_eq!(fixture.store().miss_count().unwrap(), 0);
     assert_eq!(all(&gaps).len(), 3, "gaps stay until they are closed, and then too");
 }

@@ -3,19 +3,19 @@
 use kenning_gaps::ask::AskKind;
 use kenning_gaps::digest::Digested;
 use kenning_gaps::list::GapsRequest;
-use kenning_gaps::ports::{GapBook, Looked, NewAsk};
+use kenning_gaps::ports::{GapStore, Looked, NewAsk};
 use kenning_gaps::reporting::ReportRequest;
 use kenning_gaps::show::ShowGapRequest;
 use kenning_gaps::{Event, OWN_PROJECT};
 use kenning_knowledge::discover::Miss;
 use serde_json::{Value, json};
 
-use crate::bed::{
-    Bed, HOUR, MINUTE, NOW, all, batch, call, failed, heard, ingest, labelled, request,
+use crate::fixture::{
+    Fixture, HOUR, MINUTE, NOW, all, batch, call, failed, heard, ingest, labelled, request,
 };
 
-pub(crate) fn a_request_becomes_a_gap(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_request_becomes_a_gap(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let unmet = Event {
         intent: Some("wanted to translate a page, but no tool exists".into()),
         ..call(2, "open")
@@ -47,8 +47,8 @@ pub(crate) fn a_request_becomes_a_gap(bed: &Bed) {
     assert_eq!(gaps.gaps(&miss).unwrap().total_available, 0);
 }
 
-pub(crate) fn a_failure_counts_when_its_session_is_over(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_failure_counts_when_its_session_is_over(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let later = |number: u64, event: Event| Event { timestamp: NOW + number * MINUTE, ..event };
     let made_good = vec![failed(1, "mail", "no route"), later(5, call(2, "mail"))];
     let stays =
@@ -67,13 +67,13 @@ pub(crate) fn a_failure_counts_when_its_session_is_over(bed: &Bed) {
     assert_eq!((found.len(), found[0].requests), (1, 0));
 }
 
-pub(crate) fn misses_are_gaps_too(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn misses_are_gaps_too(fixture: &Fixture) {
+    let store = fixture.store();
     let note = |query| store.record_now(&Miss { tool: "discover_context", query }).unwrap();
     note("how to rotate keys");
     note("how to rotate keys");
     note("write to ann@example.org\0");
-    let gaps = bed.gaps();
+    let gaps = fixture.gaps();
     assert_eq!(gaps.digest(0).unwrap(), Digested { looked_at: 3, heard: 3 });
     assert_eq!(gaps.digest(0).unwrap(), Digested::default());
     let found = all(&gaps);
@@ -93,10 +93,10 @@ pub(crate) fn misses_are_gaps_too(bed: &Bed) {
 }
 
 /// Whoever hears says which gap each ask went to. If that cannot be kept, nothing is.
-pub(crate) fn a_digest_that_fails_hears_later(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_digest_that_fails_hears_later(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     ingest(&gaps, &batch("ann", vec![request(1, "export as PDF")]));
-    let store = bed.store();
+    let store = fixture.store();
     let waiting = store.waiting(NOW, 10).unwrap();
     let ask = NewAsk {
         ticket: waiting[0].ticket,
@@ -116,8 +116,8 @@ pub(crate) fn a_digest_that_fails_hears_later(bed: &Bed) {
     assert_eq!(heard.unwrap(), 0);
 }
 
-pub(crate) fn a_gap_is_shown_with_its_sessions(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_gap_is_shown_with_its_sessions(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let day = 24 * HOUR;
     let before = |event: Event| Event { timestamp: NOW - day, ..event };
     ingest(&gaps, &batch("ann", vec![call(1, "search"), request(2, "export as PDF")]));
@@ -145,8 +145,8 @@ pub(crate) fn a_gap_is_shown_with_its_sessions(bed: &Bed) {
     assert_eq!(error.body().error.as_str(), "GAP_NOT_FOUND");
 }
 
-pub(crate) fn the_report_is_that_of_the_contract(bed: &Bed) {
-    let gaps = bed.gaps_with_meaning();
+pub(crate) fn the_report_is_that_of_the_contract(fixture: &Fixture) {
+    let gaps = fixture.gaps_with_meaning();
     let requests = ["export the invoice as a PDF", "I want to export an invoice to PDF"];
     heard(&gaps, &[("ann", requests[0]), ("bob", requests[1])]);
     ingest(&gaps, &batch("cid", vec![failed(9, "mail", "no route to 10.0.0.7")]));

@@ -4,9 +4,9 @@ use kenning_gaps::Gap;
 use kenning_gaps::ask::AskKind;
 use kenning_gaps::gap::{Evidence, Fresh, Source, Status};
 use kenning_gaps::list::{GapsRequest, Standing};
-use kenning_gaps::ports::GapBook;
+use kenning_gaps::ports::GapStore;
 
-use crate::bed::{Bed, HOUR, NOW, batch, embed, heard, ingest, labelled, request};
+use crate::fixture::{Fixture, HOUR, NOW, batch, embed, heard, ingest, labelled, request};
 
 fn gap(number: usize, status: Status, centroid: Vec<f32>) -> Gap {
     Gap {
@@ -24,7 +24,7 @@ fn gap(number: usize, status: Status, centroid: Vec<f32>) -> Gap {
     }
 }
 
-pub(crate) fn gaps_come_back_as_they_were(bed: &Bed) {
+pub(crate) fn gaps_come_back_as_they_were(fixture: &Fixture) {
     let answer = |likeness| Evidence::Answer {
         id: "ops.rotate".into(),
         source: Source::Node,
@@ -54,21 +54,22 @@ pub(crate) fn gaps_come_back_as_they_were(bed: &Bed) {
         .collect();
     gaps.sort_by(|a, b| a.id.cmp(&b.id));
     let added = gaps.clone();
-    bed.store()
+    fixture
+        .store()
         .change_gaps("shop", &mut |there| {
             there.clone_from(&added);
             Ok(())
         })
         .unwrap();
-    let read = bed.store().gaps(Some("shop")).unwrap();
+    let read = fixture.store().gaps(Some("shop")).unwrap();
     assert_eq!(read, gaps);
     let bits = |gaps: &[Gap]| -> Vec<u32> {
         gaps.iter().flat_map(|gap| &gap.centroid).map(|value| value.to_bits()).collect()
     };
     assert_eq!(bits(&read), bits(&gaps), "to the last bit");
-    assert_eq!(bed.store().gaps(Some("blog")).unwrap(), []);
-    assert_eq!(bed.store().gap("g-3").unwrap().unwrap().id, "g-3");
-    assert_eq!(bed.store().gap("g-none").unwrap(), None);
+    assert_eq!(fixture.store().gaps(Some("blog")).unwrap(), []);
+    assert_eq!(fixture.store().gap("g-3").unwrap().unwrap().id, "g-3");
+    assert_eq!(fixture.store().gap("g-none").unwrap(), None);
 }
 
 fn fresh(id: &str, title: &str, text: &str) -> Fresh {
@@ -76,8 +77,8 @@ fn fresh(id: &str, title: &str, text: &str) -> Fresh {
     Fresh { id: id.into(), source: Source::Node, title, text, vectors: Vec::new() }
 }
 
-pub(crate) fn what_is_new_closes_gaps(bed: &Bed) {
-    let gaps = bed.gaps_with_meaning();
+pub(crate) fn what_is_new_closes_gaps(fixture: &Fixture) {
+    let gaps = fixture.gaps_with_meaning();
     let asks = ["how to rotate the database credentials", "export the invoice as a PDF"];
     heard(&gaps, &[("ann", asks[0]), ("bob", asks[1])]);
     let new = || {

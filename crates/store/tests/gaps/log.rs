@@ -2,15 +2,15 @@
 
 use kenning_gaps::ask::asks;
 use kenning_gaps::event::IntentSource;
-use kenning_gaps::ports::{Appended, Detail, EventLog, Whose, Window};
+use kenning_gaps::ports::{Appended, Detail, EventStore, Whose, Window};
 use kenning_gaps::session::{PAUSE, Recorded, sessions};
 use kenning_gaps::{Batch, Event, Identity};
 use serde_json::json;
 
-use crate::bed::{Bed, HOUR, NOW, batch, call, call_ids, failed, request};
+use crate::fixture::{Fixture, HOUR, NOW, batch, call, call_ids, failed, request};
 
-pub(crate) fn a_batch_that_comes_twice_is_kept_once(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn a_batch_that_comes_twice_is_kept_once(fixture: &Fixture) {
+    let store = fixture.store();
     let first = batch("ann", (1..=30).map(|n| call(n, "open")).collect());
     assert_eq!(store.append(&first).unwrap(), Appended { new: 30, known: 0 });
     assert_eq!(store.append(&first).unwrap(), Appended { new: 0, known: 30 });
@@ -22,7 +22,7 @@ pub(crate) fn a_batch_that_comes_twice_is_kept_once(bed: &Bed) {
     assert_eq!(store.append(&elsewhere).unwrap(), Appended { new: 30, known: 0 });
     let empty = batch("ann", vec![]);
     assert_eq!(store.append(&empty).unwrap(), Appended { new: 0, known: 0 });
-    assert_eq!(bed.store().events(&Window::default()).unwrap().len(), 72);
+    assert_eq!(fixture.store().events(&Window::default()).unwrap().len(), 72);
 }
 
 fn everything() -> Event {
@@ -40,7 +40,7 @@ fn everything() -> Event {
     }
 }
 
-pub(crate) fn events_come_back_as_they_were(bed: &Bed) {
+pub(crate) fn events_come_back_as_they_were(fixture: &Fixture) {
     let identity = Identity {
         user_id: Some("batch".into()),
         user_email: Some("batch@example.org".into()),
@@ -49,7 +49,7 @@ pub(crate) fn events_come_back_as_they_were(bed: &Bed) {
     };
     let events = vec![everything(), failed(2, "mail", "no route"), request(3, "a PDF")];
     let batch = Batch { project_id: "shop".into(), identity: identity.clone(), events };
-    bed.store().append(&batch).unwrap();
+    fixture.store().append(&batch).unwrap();
     let expected: Vec<Recorded> = batch
         .events
         .iter()
@@ -59,16 +59,16 @@ pub(crate) fn events_come_back_as_they_were(bed: &Bed) {
             event: event.clone(),
         })
         .collect();
-    assert_eq!(bed.store().events(&Window::default()).unwrap(), expected);
+    assert_eq!(fixture.store().events(&Window::default()).unwrap(), expected);
     // What no server takes is replaced, not refused.
     let odd = Event { tool_name: "a\0b".into(), intent: Some("\0".into()), ..call(4, "x") };
-    bed.store().append(&crate::bed::batch("a\0", vec![odd])).unwrap();
-    let read = bed.store().events(&Window::default()).unwrap();
+    fixture.store().append(&crate::fixture::batch("a\0", vec![odd])).unwrap();
+    let read = fixture.store().events(&Window::default()).unwrap();
     assert_eq!(read[3].event.tool_name, "a\u{fffd}b");
 }
 
-pub(crate) fn windows_and_projects(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn windows_and_projects(fixture: &Fixture) {
+    let store = fixture.store();
     let of = |project: &str, user: &str, events: Vec<Event>| {
         let batch = Batch { project_id: project.into(), ..batch(user, events) };
         store.append(&batch).unwrap();
@@ -88,8 +88,8 @@ pub(crate) fn windows_and_projects(bed: &Bed) {
     assert_eq!(ids(Window { project_id: Some("none".into()), ..Window::default() }), [0; 0]);
 }
 
-pub(crate) fn an_outline_has_the_same_sessions_and_asks(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn an_outline_has_the_same_sessions_and_asks(fixture: &Fixture) {
+    let store = fixture.store();
     let events = vec![everything(), failed(2, "mail", "no route"), request(3, "a PDF")];
     store.append(&batch("ann", events)).unwrap();
     let outline = Window { detail: Detail::Outline, ..Window::default() };
@@ -109,8 +109,8 @@ pub(crate) fn an_outline_has_the_same_sessions_and_asks(bed: &Bed) {
     }
 }
 
-pub(crate) fn tools_that_were_offered(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn tools_that_were_offered(fixture: &Fixture) {
+    let store = fixture.store();
     let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     store.note_tools("shop", &named(&["open", "mail", "open"]), NOW).unwrap();
     store.note_tools("shop", &named(&["open", "print"]), NOW + HOUR).unwrap();
@@ -123,8 +123,8 @@ pub(crate) fn tools_that_were_offered(bed: &Bed) {
     assert_eq!(tools(Window { until: Some(NOW + HOUR), ..shop }), ["mail", "open"]);
 }
 
-pub(crate) fn ingest_takes_what_can_be_read(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn ingest_takes_what_can_be_read(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let mut good = serde_json::to_value(everything()).unwrap();
     good["arguments"] = json!({"password": "hunter2", "note": "write to bob@example.org"});
     good["timestamp"] = json!(NOW + 1_000 * HOUR);
@@ -135,7 +135,7 @@ pub(crate) fn ingest_takes_what_can_be_read(bed: &Bed) {
         assert_eq!((answer.accepted, answer.known), (1, known));
         assert_eq!((answer.refused[0].index, answer.refused.len()), (1, 1));
     }
-    let kept = bed.store().events(&Window::default()).unwrap();
+    let kept = fixture.store().events(&Window::default()).unwrap();
     assert_eq!(
         kept[0].event.arguments,
         json!({"password": "[REDACTED_FIELD]", "note": "write to [REDACTED_EMAIL]"})

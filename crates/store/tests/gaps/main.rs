@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
-mod bed;
 mod crash;
+mod fixture;
 mod forgetting;
 mod hearing;
 mod life;
@@ -16,10 +16,10 @@ mod usage;
 macro_rules! stories {
     ($($chapter:ident::$story:ident,)*) => {
         mod sqlite {
-            $(#[test] fn $story() { crate::$chapter::$story(&crate::bed::Bed::sqlite()); })*
+            $(#[test] fn $story() { crate::$chapter::$story(&crate::fixture::Fixture::sqlite()); })*
         }
         mod postgres {
-            $(#[test] fn $story() { crate::$chapter::$story(&crate::bed::Bed::postgres()); })*
+            $(#[test] fn $story() { crate::$chapter::$story(&crate::fixture::Fixture::postgres()); })*
         }
     };
 }

@@ -3,21 +3,21 @@
 use std::sync::Barrier;
 
 use kenning_gaps::Gaps;
-use kenning_gaps::ports::{EventLog, GapBook, Window};
+use kenning_gaps::ports::{EventStore, GapStore, Window};
 
-use crate::bed::{Bed, HOUR, NOW, all, batch, call, heard, ingest, request};
+use crate::fixture::{Fixture, HOUR, NOW, all, batch, call, heard, ingest, request};
 
 const CALLERS: u64 = 8;
 
 /// Half of them share a store, as in a server; the others have one each, as processes have.
-fn at_once(bed: &Bed, run: impl Fn(u64, &kenning_store::Store) + Sync) {
-    let shared = bed.store();
+fn at_once(fixture: &Fixture, run: impl Fn(u64, &kenning_store::Store) + Sync) {
+    let shared = fixture.store();
     let start = Barrier::new(usize::try_from(CALLERS).unwrap());
     std::thread::scope(|scope| {
         for n in 0..CALLERS {
             let (shared, start, run) = (&shared, &start, &run);
             scope.spawn(move || {
-                let store = if n % 2 == 0 { shared.clone() } else { bed.store() };
+                let store = if n % 2 == 0 { shared.clone() } else { fixture.store() };
                 start.wait();
                 run(n, &store);
             });
@@ -26,9 +26,9 @@ fn at_once(bed: &Bed, run: impl Fn(u64, &kenning_store::Store) + Sync) {
 }
 
 /// Each batch overlaps with those of its neighbours, and runs the other way.
-pub(crate) fn overlapping_batches_at_once(bed: &Bed) {
+pub(crate) fn overlapping_batches_at_once(fixture: &Fixture) {
     let new = std::sync::atomic::AtomicUsize::new(0);
-    at_once(bed, |n, store| {
+    at_once(fixture, |n, store| {
         for round in 0..5 {
             let first = (n + round) * 50;
             let mut events: Vec<_> = (first..first + 100).map(|n| call(n, "open")).collect();
@@ -39,19 +39,19 @@ pub(crate) fn overlapping_batches_at_once(bed: &Bed) {
             new.fetch_add(appended.new, std::sync::atomic::Ordering::Relaxed);
         }
     });
-    let kept = bed.store().events(&Window::default()).unwrap().len();
+    let kept = fixture.store().events(&Window::default()).unwrap().len();
     assert_eq!((kept, new.into_inner()), (50 * 13, 50 * 13));
 }
 
-pub(crate) fn many_digest_and_each_ask_is_heard_once(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn many_digest_and_each_ask_is_heard_once(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     for n in 0..60 {
         let texts = ["export as PDF", "translate a page", "delete an account"];
         let events = (0..20).map(|k| request(n * 20 + k, texts[usize::try_from(k % 3).unwrap()]));
         ingest(&gaps, &batch("ann", events.collect()));
     }
     let total = std::sync::atomic::AtomicUsize::new(0);
-    let stores: Vec<Gaps> = (0..3).map(|_| bed.gaps()).collect();
+    let stores: Vec<Gaps> = (0..3).map(|_| fixture.gaps()).collect();
     std::thread::scope(|scope| {
         for gaps in &stores {
             let total = &total;
@@ -68,10 +68,10 @@ pub(crate) fn many_digest_and_each_ask_is_heard_once(bed: &Bed) {
     assert_eq!(total.into_inner(), 1_200);
 }
 
-pub(crate) fn changes_at_once_lose_no_ask(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn changes_at_once_lose_no_ask(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let id = heard(&gaps, &[("ann", "export as PDF")])[0].id.clone();
-    at_once(bed, |_, store| {
+    at_once(fixture, |_, store| {
         for _ in 0..10 {
             store
                 .change_gaps("shop", &mut |gaps| {
@@ -81,5 +81,5 @@ pub(crate) fn changes_at_once_lose_no_ask(bed: &Bed) {
                 .unwrap();
         }
     });
-    assert_eq!(bed.store().gap(&id).unwrap().unwrap().asks, 1 + CALLERS * 10);
+    assert_eq!(fixture.store().gap(&id).unwrap().unwrap().asks, 1 + CALLERS * 10);
 }

@@ -4,12 +4,12 @@ use kenning_gaps::Gap;
 use kenning_gaps::ask::AskKind;
 use kenning_gaps::gap::{Evidence, Status};
 use kenning_gaps::list::Standing;
-use kenning_gaps::ports::{GapBook, Order, Wanted};
+use kenning_gaps::ports::{GapStore, Order, Wanted};
 use kenning_store::Store;
 use kenning_testkit::Postgres;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::bed::{Bed, NOW};
+use crate::fixture::{Fixture, NOW};
 
 const KINDS: [AskKind; 4] = [AskKind::Explicit, AskKind::Unmet, AskKind::Failed, AskKind::Miss];
 
@@ -46,8 +46,8 @@ fn gap(number: u64) -> Gap {
     }
 }
 
-fn filled(bed: &Bed) -> (std::sync::Arc<Store>, Vec<Gap>) {
-    let (store, all) = (bed.store(), (0..60).map(gap).collect::<Vec<_>>());
+fn filled(fixture: &Fixture) -> (std::sync::Arc<Store>, Vec<Gap>) {
+    let (store, all) = (fixture.store(), (0..60).map(gap).collect::<Vec<_>>());
     for project in ["shop", "blog"] {
         let of = all.iter().filter(|gap| gap.project_id == project);
         store
@@ -105,8 +105,8 @@ fn check_all(store: &Store, all: &[Gap]) {
     }
 }
 
-pub(crate) fn pages_are_what_sorting_all_would_give(bed: &Bed) {
-    let (store, all) = filled(bed);
+pub(crate) fn pages_are_what_sorting_all_would_give(fixture: &Fixture) {
+    let (store, all) = filled(fixture);
     check_all(&store, &all);
     assert_eq!(store.projects().unwrap(), ["blog", "shop"]);
     let merged = store.merged_into("g-000").unwrap();
@@ -115,31 +115,31 @@ pub(crate) fn pages_are_what_sorting_all_would_give(bed: &Bed) {
 }
 
 /// Rows from before there were columns to list by.
-pub(crate) fn older_gaps_are_listed_too(bed: &Bed) {
-    let (store, all) = filled(bed);
+pub(crate) fn older_gaps_are_listed_too(fixture: &Fixture) {
+    let (store, all) = filled(fixture);
     let blank = "UPDATE gaps SET standing = 'open', kind = '', by_name = 0, asked = 0, \
                  requests = 0, last_asked = 0, merged_into = ''";
-    run(bed, blank);
-    let migration = if bed.location.starts_with("postgres") {
+    run(fixture, blank);
+    let migration = if fixture.location.starts_with("postgres") {
         include_str!("../../migrations/postgres/0006_gaps_by_rank.sql")
     } else {
         include_str!("../../migrations/sqlite/0006_gaps_by_rank.sql")
     };
     let statement = migration.split(';').find(|part| part.contains("UPDATE gaps")).unwrap();
     let statement: Vec<&str> = statement.lines().filter(|line| !line.starts_with("--")).collect();
-    run(bed, &statement.join("\n"));
+    run(fixture, &statement.join("\n"));
     check_all(&store, &all);
     assert!(!store.merged_into("g-000").unwrap().is_empty());
 }
 
-fn run(bed: &Bed, statement: &str) {
-    if bed.location.starts_with("postgres") {
-        Postgres::shared().query(&bed.location, statement);
+fn run(fixture: &Fixture, statement: &str) {
+    if fixture.location.starts_with("postgres") {
+        Postgres::shared().query(&fixture.location, statement);
         return;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let file = format!("sqlite://{}/kenning.db", bed.location);
+        let file = format!("sqlite://{}/kenning.db", fixture.location);
         let mut connection = SqliteConnection::connect(&file).await.unwrap();
         let statement = sqlx::AssertSqlSafe(statement.to_owned());
         sqlx::query(statement).execute(&mut connection).await.unwrap();

@@ -9,7 +9,7 @@ use kenning_gaps::offers::{
 use kenning_gaps::show::ShowGapRequest;
 use kenning_gaps::{Error, Gaps};
 
-use crate::bed::{Bed, HOUR, NOW, all, batch, heard, ingest, labelled, request};
+use crate::fixture::{Fixture, HOUR, NOW, all, batch, heard, ingest, labelled, request};
 
 fn close(gaps: &Gaps, id: &str) -> Result<String, Error> {
     let request =
@@ -27,8 +27,8 @@ fn merge(gaps: &Gaps, id: &str, into: &str) -> Result<u64, Error> {
     Ok(gaps.merge(&request, NOW + HOUR)?.gap.asks)
 }
 
-pub(crate) fn gaps_are_closed_muted_and_reopened(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn gaps_are_closed_muted_and_reopened(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let id = heard(&gaps, &[("ann", "export as PDF")])[0].id.clone();
     assert_eq!(close(&gaps, &id).unwrap(), "closed");
     let error = close(&gaps, &id).unwrap_err();
@@ -42,8 +42,8 @@ pub(crate) fn gaps_are_closed_muted_and_reopened(bed: &Bed) {
     assert_eq!((all(&gaps)[0].asks, all(&gaps)[0].status.name()), (2, "muted"));
 }
 
-pub(crate) fn a_merge_loses_no_ask(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn a_merge_loses_no_ask(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let found = heard(
         &gaps,
         &[
@@ -72,8 +72,8 @@ pub(crate) fn a_merge_loses_no_ask(bed: &Bed) {
     assert_eq!(labelled(&found, "export as PDF").wordings, ["export as PDF"]);
 }
 
-pub(crate) fn what_makes_no_sense_is_refused(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn what_makes_no_sense_is_refused(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let found = heard(&gaps, &[("ann", "export as PDF"), ("bob", "translate a page")]);
     let (first, second) = (&found[0].id, &found[1].id);
     let code = |error: Error| error.body().error.as_str();
@@ -86,7 +86,7 @@ pub(crate) fn what_makes_no_sense_is_refused(bed: &Bed) {
     let nobody = CloseGapRequest { id: second.clone(), by: " ".into(), note: String::new() };
     assert_eq!(code(gaps.close(&nobody, NOW).unwrap_err()), "INVALID_ARGUMENT");
     let own = kenning_knowledge::discover::Miss { tool: "discover_context", query: "a miss" };
-    bed.store().record_now(&own).unwrap();
+    fixture.store().record_now(&own).unwrap();
     gaps.digest(NOW).unwrap();
     let other = labelled(&all(&gaps), "a miss").id.clone();
     assert_eq!(code(merge(&gaps, second, &other).unwrap_err()), "INVALID_ARGUMENT");
@@ -103,8 +103,8 @@ fn proposal(title: &str, gap_id: Option<&str>) -> ProposeRequest {
     }
 }
 
-pub(crate) fn proposals_are_decided_once(bed: &Bed) {
-    let gaps = bed.gaps();
+pub(crate) fn proposals_are_decided_once(fixture: &Fixture) {
+    let gaps = fixture.gaps();
     let gap = heard(&gaps, &[("ann", "export as PDF")])[0].id.clone();
     let first = gaps.propose(&proposal("To PDF", Some(&gap)), NOW).unwrap().proposal;
     let second = gaps.propose(&proposal("Other", None), NOW + 1).unwrap().proposal;
@@ -121,7 +121,7 @@ pub(crate) fn proposals_are_decided_once(bed: &Bed) {
     let reject =
         RejectProposalRequest { id: first.id.clone(), by: "Bob".into(), reason: "no".into() };
     let (accepted, rejected) = std::thread::scope(|scope| {
-        let (one, other) = (bed.gaps(), bed.gaps());
+        let (one, other) = (fixture.gaps(), fixture.gaps());
         let accepted = scope.spawn({
             let accept = accept.clone();
             move || one.accept(&accept, NOW, &|_| Ok(())).is_ok()

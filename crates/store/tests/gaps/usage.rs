@@ -2,14 +2,14 @@
 
 use kenning_knowledge::usage::{DAY, Period, Usage, UsageKind, UsageLog, Used};
 
-use crate::bed::{Bed, NOW};
+use crate::fixture::{Fixture, NOW};
 
 fn used(node: &str, kind: UsageKind, times: u64, last_at: u64) -> Used {
     Used { node: node.into(), kind, times, last_at }
 }
 
-pub(crate) fn nodes_are_counted_by_day(bed: &Bed) {
-    let (store, other) = (bed.store(), bed.store());
+pub(crate) fn nodes_are_counted_by_day(fixture: &Fixture) {
+    let (store, other) = (fixture.store(), fixture.store());
     let note = |kind, nodes: &[&str], at| store.note(&Usage { kind, nodes: nodes.to_vec(), at });
     note(UsageKind::Discovered, &["a", "b"], NOW);
     note(UsageKind::Discovered, &["a"], NOW + 5);

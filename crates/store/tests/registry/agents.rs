@@ -8,10 +8,10 @@ use kenning_registry::deactivate::DeactivateRequest;
 use kenning_registry::get::GetRequest;
 use kenning_registry::register::RegisterRequest;
 
-use crate::bed::{Bed, add, all_of, bulk, parse, register_one};
+use crate::fixture::{Fixture, add, all_of, bulk, parse, register_one};
 
-pub(crate) fn agents_are_added_listed_renamed_and_removed(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn agents_are_added_listed_renamed_and_removed(fixture: &Fixture) {
+    let registry = fixture.registry();
     let next = |name: &str| {
         let request = AddAgentRequest { name: name.to_owned(), id: None };
         registry.add_agent(&request).map(|answer| answer.agent.id)
@@ -48,8 +48,8 @@ pub(crate) fn agents_are_added_listed_renamed_and_removed(bed: &Bed) {
     assert!(matches!(registry.resolve_agent("Psi"), Err(Error::AgentNotNamed { .. })));
 }
 
-pub(crate) fn a_change_to_what_was_seen_and_nothing_later(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn a_change_to_what_was_seen_and_nothing_later(fixture: &Fixture) {
+    let registry = fixture.registry();
     let seen = registry.get(&GetRequest::of(11)).unwrap().revision;
     let request: RegisterRequest = parse(bulk(3, "1.0.0"));
     let now = registry.register_if(&request, Some(seen)).unwrap().revision;

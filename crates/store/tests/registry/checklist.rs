@@ -7,10 +7,10 @@ use kenning_registry::list::ListRequest;
 use kenning_registry::{Error, Registry};
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, add, all_of, bulk, names, parse, register, register_one, value};
+use crate::fixture::{Fixture, add, all_of, bulk, names, parse, register, register_one, value};
 
-pub(crate) fn register_single_capability(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn register_single_capability(fixture: &Fixture) {
+    let registry = fixture.registry();
     let answer = value(register_one(&registry, "payload-cms-setup", "1.2.0"));
     let at = answer["capabilities"][0]["registered_at"].clone();
     assert!(at.as_str().unwrap().ends_with('Z'));
@@ -33,8 +33,8 @@ pub(crate) fn register_single_capability(bed: &Bed) {
     );
 }
 
-pub(crate) fn register_multiple_capabilities(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn register_multiple_capabilities(fixture: &Fixture) {
+    let registry = fixture.registry();
     let answer = register(&registry, example()).unwrap();
     assert_eq!((answer.capabilities_registered, answer.capabilities_updated), (2, 0));
     assert_eq!(answer.message, "Registered 2 capabilities for agent 11");
@@ -61,8 +61,8 @@ fn example() -> Value {
     })
 }
 
-pub(crate) fn update_existing_capability(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn update_existing_capability(fixture: &Fixture) {
+    let registry = fixture.registry();
     let first = register(&registry, example()).unwrap();
     let bumped = register_one(&registry, "payload-cms-setup", "1.3.0-rc.1");
     assert_eq!((bumped.capabilities_registered, bumped.capabilities_updated), (0, 1));
@@ -83,8 +83,8 @@ pub(crate) fn update_existing_capability(bed: &Bed) {
     assert_eq!(all_of(&registry, 11).capabilities[2].metadata, Some(serde_json::Map::new()));
 }
 
-pub(crate) fn activate_and_deactivate_capability(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn activate_and_deactivate_capability(fixture: &Fixture) {
+    let registry = fixture.registry();
     register(&registry, example()).unwrap();
     let request = DeactivateRequest { agent_id: 11, skill_name: "tdd-workflow".to_owned() };
     let answer = value(registry.deactivate(&request).unwrap());
@@ -118,8 +118,8 @@ pub(crate) fn activate_and_deactivate_capability(bed: &Bed) {
     assert!(matches!(registry.deactivate(&nobody), Err(Error::AgentNotFound { id: 12 })));
 }
 
-pub(crate) fn query_capabilities_with_all_filters(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn query_capabilities_with_all_filters(fixture: &Fixture) {
+    let registry = fixture.registry();
     let off = json!({"skill_name": "b-off", "version": "9.0.0", "active": false});
     let on = json!({"skill_name": "a-on", "version": "10.0.0"});
     register(&registry, json!({"agent_id": 11, "capabilities": [off, on]})).unwrap();
@@ -141,8 +141,8 @@ pub(crate) fn query_capabilities_with_all_filters(bed: &Bed) {
 }
 
 /// Three agents with two skills in several versions.
-fn team(bed: &Bed) -> Registry {
-    let registry = bed.registry();
+fn team(fixture: &Fixture) -> Registry {
+    let registry = fixture.registry();
     add(&registry, 12, "Mu");
     add(&registry, 13, "Nu");
     let put = |agent: i64, name: &str, version: &str, active: bool| {
@@ -160,8 +160,8 @@ fn list(registry: &Registry, request: Value) -> Value {
     value(registry.list(&parse::<ListRequest>(request)).unwrap())
 }
 
-pub(crate) fn list_all_capabilities_grouped_by_skill(bed: &Bed) {
-    let registry = team(bed);
+pub(crate) fn list_all_capabilities_grouped_by_skill(fixture: &Fixture) {
+    let registry = team(fixture);
     let holder = |id: i64, name: &str, active: bool| json!({"agent_id": id, "agent_name": name, "active": active});
     let group = |name: &str, version: &str, agents: Vec<Value>| {
         json!({
@@ -189,8 +189,8 @@ pub(crate) fn list_all_capabilities_grouped_by_skill(bed: &Bed) {
     check(json!({"skill_name": "ansible", "version": "9.0.0"}), &[], 0);
 }
 
-pub(crate) fn list_all_capabilities_grouped_by_agent(bed: &Bed) {
-    let registry = team(bed);
+pub(crate) fn list_all_capabilities_grouped_by_agent(fixture: &Fixture) {
+    let registry = team(fixture);
     let skill = |name: &str, version: &str, active: bool| json!({"skill_name": name, "version": version, "active": active});
     let group = |id: i64, name: &str, skills: Vec<Value>| {
         json!({
@@ -217,8 +217,8 @@ pub(crate) fn list_all_capabilities_grouped_by_agent(bed: &Bed) {
     );
 }
 
-pub(crate) fn errors_have_the_flat_form(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn errors_have_the_flat_form(fixture: &Fixture) {
+    let registry = fixture.registry();
     let fail = |request: Value| value(register(&registry, request).unwrap_err().body());
     let one = |version: &str| json!([{"skill_name": "a", "version": version}]);
     assert_eq!(
@@ -255,8 +255,8 @@ pub(crate) fn errors_have_the_flat_form(bed: &Bed) {
     assert_eq!((unknown.code().as_str(), unknown.http_status()), ("AGENT_NOT_FOUND", 404));
 }
 
-pub(crate) fn a_request_is_all_or_nothing(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn a_request_is_all_or_nothing(fixture: &Fixture) {
+    let registry = fixture.registry();
     register_one(&registry, "there", "1.0.0");
     let good = json!({"skill_name": "new", "version": "1.0.0"});
     let bad = json!({"skill_name": "bad", "version": "one"});
@@ -274,8 +274,8 @@ pub(crate) fn a_request_is_all_or_nothing(bed: &Bed) {
     }
 }
 
-pub(crate) fn versions_order_as_versions(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn versions_order_as_versions(fixture: &Fixture) {
+    let registry = fixture.registry();
     let versions = ["9.0.0", "10.0.0", "10.0.0-rc.1", "10.0.0-rc.2", "2.0.0+build"];
     for (index, version) in versions.iter().enumerate() {
         let id = 100 + i64::try_from(index).unwrap();
@@ -293,8 +293,8 @@ pub(crate) fn versions_order_as_versions(bed: &Bed) {
     assert_eq!(order, ["10.0.0", "10.0.0-rc.2", "10.0.0-rc.1", "9.0.0", "2.0.0+build"]);
 }
 
-pub(crate) fn performance_of_a_thousand_capabilities(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn performance_of_a_thousand_capabilities(fixture: &Fixture) {
+    let registry = fixture.registry();
     let answer = register(&registry, bulk(1_000, "1.0.0")).unwrap();
     assert_eq!((answer.capabilities_registered, answer.capabilities_updated), (1_000, 0));
     let answer = register(&registry, bulk(1_001, "1.0.1")).unwrap();
@@ -304,8 +304,8 @@ pub(crate) fn performance_of_a_thousand_capabilities(bed: &Bed) {
     assert!(got.capabilities.iter().all(|one| one.version == "1.0.1"));
 }
 
-pub(crate) fn foreign_key_cascades_when_an_agent_is_removed(bed: &Bed) {
-    let registry = team(bed);
+pub(crate) fn foreign_key_cascades_when_an_agent_is_removed(fixture: &Fixture) {
+    let registry = team(fixture);
     let removed = registry.remove_agent(&RemoveAgentRequest { agent_id: 13 }).unwrap();
     assert_eq!(removed.capabilities_removed, 2);
     let left = list(&registry, json!({"active_only": false}));
@@ -313,11 +313,15 @@ pub(crate) fn foreign_key_cascades_when_an_agent_is_removed(bed: &Bed) {
     assert!(!left.to_string().contains("Nu"));
     assert!(matches!(registry.get(&GetRequest::of(13)), Err(Error::AgentNotFound { id: 13 })));
     let mut file = Vec::new();
-    assert_eq!(bed.store().export_registry(&mut file).unwrap().capabilities, 2, "no row is left");
+    assert_eq!(
+        fixture.store().export_registry(&mut file).unwrap().capabilities,
+        2,
+        "no row is left"
+    );
 }
 
-pub(crate) fn pages_follow_each_other(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn pages_follow_each_other(fixture: &Fixture) {
+    let registry = fixture.registry();
     register(&registry, bulk(25, "1.0.0")).unwrap();
     add(&registry, 12, "Mu");
     let one = json!({"skill_name": "skill-00003", "version": "2.0.0"});

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kenning_registry::Registry;
 use kenning_registry::get::GetResponse;
 
-use crate::bed::{Bed, all_of, bulk, open, register};
+use crate::fixture::{Fixture, all_of, bulk, open, register};
 
 const VARIABLE: &str = "KENNING_TEST_STORE_OF_CHILD";
 const SKILLS: usize = 3_000;
@@ -42,9 +42,9 @@ impl LastWords {
 }
 
 /// Lets a child begin `registrations`, and kills it some time into the last of them.
-fn kill_in(bed: &Bed, registrations: usize, pause: Duration) -> LastWords {
+fn kill_in(fixture: &Fixture, registrations: usize, pause: Duration) -> LastWords {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).env(VARIABLE, &bed.location);
+    command.args(["--exact", "child", "--nocapture"]).env(VARIABLE, &fixture.location);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let (mut words, mut begun) = (LastWords { done: 0, begun: 0 }, 0);
@@ -63,14 +63,14 @@ fn kill_in(bed: &Bed, registrations: usize, pause: Duration) -> LastWords {
 
 /// Goes on until it has killed a child three times between the beginning and the end of a
 /// registration: which moment it hits is not for a test to say.
-pub(crate) fn killed_in_the_middle_of_a_registration(bed: &Bed) {
-    drop(bed.registry());
+pub(crate) fn killed_in_the_middle_of_a_registration(fixture: &Fixture) {
+    drop(fixture.registry());
     let mut interrupted = 0;
     for round in 0.. {
         let registrations = 1 + round % 2;
         let pause = Duration::from_millis(3 * (round % 8));
-        let words = kill_in(bed, usize::try_from(registrations).unwrap(), pause);
-        let got = all_of(&Registry::new(bed.store()), 11);
+        let words = kill_in(fixture, usize::try_from(registrations).unwrap(), pause);
+        let got = all_of(&Registry::new(fixture.store()), 11);
         let version = version_of_all(&got);
         assert!(version >= words.done, "what was answered is kept");
         interrupted += usize::from(words.begun > version);

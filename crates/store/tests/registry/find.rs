@@ -8,7 +8,7 @@ use kenning_registry::find::RankError;
 use kenning_registry::list::{Groups, ListRequest};
 use serde_json::json;
 
-use crate::bed::{Bed, add, register};
+use crate::fixture::{Fixture, add, register};
 
 fn ask(registry: &Registry, query: &str) -> Vec<String> {
     let request = ListRequest { query: Some(query.to_owned()), ..ListRequest::default() };
@@ -20,8 +20,8 @@ fn ask(registry: &Registry, query: &str) -> Vec<String> {
     groups.into_iter().map(|group| group.skill_name).collect()
 }
 
-pub(crate) fn a_question_finds_who_can(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn a_question_finds_who_can(fixture: &Fixture) {
+    let registry = fixture.registry();
     add(&registry, 12, "Mu");
     let helm = json!({"skill_name": "helm-charts", "version": "1.0.0", "metadata": {
         "description": "Deploys services to a Kubernetes cluster"}});
@@ -42,7 +42,7 @@ pub(crate) fn a_question_finds_who_can(bed: &Bed) {
 }
 
 /// With the real model: no word of the question stands in the skill that answers it.
-pub(crate) fn meaning_finds_what_words_do_not(bed: &Bed) {
+pub(crate) fn meaning_finds_what_words_do_not(fixture: &Fixture) {
     let model = Embedder::bundled().unwrap();
     let meaning = move |query: &str, texts: &[String]| -> Result<Vec<f32>, RankError> {
         let embed = |text: &str| model.embed(text).map_err(RankError::new);
@@ -51,7 +51,7 @@ pub(crate) fn meaning_finds_what_words_do_not(bed: &Bed) {
             |text: &String| Ok(embed(text)?.iter().zip(&query).map(|(a, b)| a * b).sum::<f32>());
         texts.iter().map(compare).collect()
     };
-    let registry = bed.registry().with_ranker(Arc::new(meaning));
+    let registry = fixture.registry().with_ranker(Arc::new(meaning));
     let described = |name: &str, text: &str| json!({"skill_name": name, "version": "1.0.0", "metadata": {"description": text}});
     let capabilities = [
         described("helm-charts", "Rolls out containers to a k8s cluster"),

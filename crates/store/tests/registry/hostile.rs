@@ -8,7 +8,7 @@ use kenning_store::{Location, Store};
 use kenning_testkit::Postgres;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, all_of, names, parse, register, register_one};
+use crate::fixture::{Fixture, all_of, names, parse, register, register_one};
 
 const NAMES: [&str; 9] = [
     "'; DROP TABLE agents; --",
@@ -22,8 +22,8 @@ const NAMES: [&str; 9] = [
     "../../etc/passwd",
 ];
 
-pub(crate) fn names_that_look_like_sql_are_names(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn names_that_look_like_sql_are_names(fixture: &Fixture) {
+    let registry = fixture.registry();
     for name in NAMES {
         let metadata = json!({name: name, "nul": "\u{0}"});
         let one = json!({"skill_name": name, "version": "1.0.0", "metadata": metadata});
@@ -49,8 +49,8 @@ pub(crate) fn names_that_look_like_sql_are_names(bed: &Bed) {
     assert_eq!(all_of(&registry, 11).active_count, NAMES.len() - 1, "that one and no other");
 }
 
-pub(crate) fn what_cannot_be_kept_is_refused(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn what_cannot_be_kept_is_refused(fixture: &Fixture) {
+    let registry = fixture.registry();
     let long = "x".repeat(256);
     let big = "x".repeat(70_000);
     let many: Vec<Value> =
@@ -105,13 +105,13 @@ pub(crate) fn what_cannot_be_kept_is_refused(bed: &Bed) {
     assert_eq!(all_of(&registry, 11).total_count, 1, "nothing else was stored");
 }
 
-pub(crate) fn passwords_are_never_shown(bed: &Bed) {
-    let store = bed.store();
-    let location: Location = bed.location.parse().unwrap();
+pub(crate) fn passwords_are_never_shown(fixture: &Fixture) {
+    let store = fixture.store();
+    let location: Location = fixture.location.parse().unwrap();
     let mut shown = format!("{store:?} {} {location:?} {location}", store.place());
-    if bed.is_postgres() {
+    if fixture.is_postgres() {
         let secret = Postgres::shared().password();
-        let wrong = bed.location.replace(secret, &format!("{secret}-wrong"));
+        let wrong = fixture.location.replace(secret, &format!("{secret}-wrong"));
         let error = Store::connect(&wrong.parse().unwrap()).unwrap_err();
         shown.push_str(&format!("{error} {error:?}"));
         let nowhere = format!("postgres://kenning:{secret}@127.0.0.1:1/none");
@@ -119,7 +119,7 @@ pub(crate) fn passwords_are_never_shown(bed: &Bed) {
         assert!(error.to_string().contains("refused"), "it says what is wrong: {error}");
         shown.push_str(&format!("{error} {error:?}"));
         let registry = Registry::new(store);
-        Postgres::shared().query(&bed.location, "DROP TABLE agent_capabilities, agents");
+        Postgres::shared().query(&fixture.location, "DROP TABLE agent_capabilities, agents");
         let error = registry.agents(&parse(json!({}))).unwrap_err();
         assert_eq!(error.to_string(), "Database operation failed");
         shown.push_str(&format!("{error:?} {registry:?}"));

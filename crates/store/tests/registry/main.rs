@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod agents;
-mod bed;
 mod checklist;
 mod crash;
 mod find;
+mod fixture;
 mod hostile;
 mod many;
 mod others;
@@ -16,10 +16,10 @@ mod transfer;
 macro_rules! stories {
     ($($chapter:ident::$story:ident,)*) => {
         mod sqlite {
-            $(#[test] fn $story() { crate::$chapter::$story(&crate::bed::Bed::sqlite()); })*
+            $(#[test] fn $story() { crate::$chapter::$story(&crate::fixture::Fixture::sqlite()); })*
         }
         mod postgres {
-            $(#[test] fn $story() { crate::$chapter::$story(&crate::bed::Bed::postgres()); })*
+            $(#[test] fn $story() { crate::$chapter::$story(&crate::fixture::Fixture::postgres()); })*
         }
     };
 }

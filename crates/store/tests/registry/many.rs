@@ -6,16 +6,16 @@ use kenning_registry::Registry;
 use kenning_testkit::Postgres;
 use serde_json::json;
 
-use crate::bed::{Bed, add, all_of, bulk, open, parse, register};
+use crate::fixture::{Fixture, add, all_of, bulk, open, parse, register};
 
 const CALLERS: usize = 50;
 const SKILLS: usize = 20;
 
 /// Half of the callers share one open store, as in a server; the others have five of their own,
 /// as processes have.
-pub(crate) fn concurrent_registration_of_the_same_skills(bed: &Bed) {
-    let shared = bed.registry();
-    let stores: Vec<Registry> = (0..5).map(|_| Registry::new(bed.store())).collect();
+pub(crate) fn concurrent_registration_of_the_same_skills(fixture: &Fixture) {
+    let shared = fixture.registry();
+    let stores: Vec<Registry> = (0..5).map(|_| Registry::new(fixture.store())).collect();
     // To open connections takes a while, and is not what is tried.
     for registry in stores.iter().chain([&shared]) {
         all_of(registry, 11);
@@ -46,8 +46,8 @@ pub(crate) fn concurrent_registration_of_the_same_skills(bed: &Bed) {
     assert_eq!(got.revision.0, i64::try_from(CALLERS).unwrap(), "no update is lost");
 }
 
-pub(crate) fn concurrent_changes_to_different_agents(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn concurrent_changes_to_different_agents(fixture: &Fixture) {
+    let registry = fixture.registry();
     std::thread::scope(|scope| {
         for n in 0..20_i64 {
             let registry = &registry;
@@ -71,22 +71,22 @@ pub(crate) fn concurrent_changes_to_different_agents(bed: &Bed) {
 
 /// Ten stores that are opened at once are as good as ten processes: what keeps them apart is a
 /// lock on a file or in the server.
-pub(crate) fn ten_processes_make_the_tables_once(bed: &Bed) {
+pub(crate) fn ten_processes_make_the_tables_once(fixture: &Fixture) {
     let start = Barrier::new(10);
     std::thread::scope(|scope| {
         for n in 0..10_i64 {
             let start = &start;
             scope.spawn(move || {
                 start.wait();
-                let registry = Registry::new(open(&bed.location));
+                let registry = Registry::new(open(&fixture.location));
                 add(&registry, 100 + n, &format!("agent {n}"));
             });
         }
     });
-    let registry = bed.registry();
+    let registry = fixture.registry();
     assert_eq!(registry.agents(&parse(json!({}))).unwrap().total_count, 11);
-    if bed.is_postgres() {
+    if fixture.is_postgres() {
         let applied = "SELECT count(*) = count(DISTINCT version) FROM _sqlx_migrations";
-        assert_eq!(Postgres::shared().query(&bed.location, applied), "t");
+        assert_eq!(Postgres::shared().query(&fixture.location, applied), "t");
     }
 }

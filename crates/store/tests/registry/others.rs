@@ -7,11 +7,11 @@ use kenning_knowledge::semantic::{Embedded, TextKey, VectorCache};
 use kenning_registry::deactivate::DeactivateRequest;
 use kenning_registry::{Registry, Timestamp};
 
-use crate::bed::{Bed, add, all_of, register_one};
+use crate::fixture::{Fixture, add, all_of, register_one};
 
-pub(crate) fn a_change_by_another_process_is_told_of(bed: &Bed) {
-    let writer = bed.registry();
-    let (store, own) = (bed.store(), bed.store());
+pub(crate) fn a_change_by_another_process_is_told_of(fixture: &Fixture) {
+    let writer = fixture.registry();
+    let (store, own) = (fixture.store(), fixture.store());
     let (tell, told) = mpsc::channel();
     let reader = Registry::new(store.clone());
     // A callback may ask the store itself.
@@ -30,15 +30,15 @@ pub(crate) fn a_change_by_another_process_is_told_of(bed: &Bed) {
     drop(store);
 }
 
-pub(crate) fn what_is_new_is_told_from_what_was_there(bed: &Bed) {
-    let at = |clock: fn() -> Timestamp| Registry::new(bed.store()).with_clock(clock);
+pub(crate) fn what_is_new_is_told_from_what_was_there(fixture: &Fixture) {
+    let at = |clock: fn() -> Timestamp| Registry::new(fixture.store()).with_clock(clock);
     add(&at(|| Timestamp(1)), 11, "Lambda");
     register_one(&at(|| Timestamp(10)), "old", "1.0.0");
     register_one(&at(|| Timestamp(20)), "changed", "1.0.0");
     register_one(&at(|| Timestamp(30)), "changed", "1.1.0");
     register_one(&at(|| Timestamp(31)), "newest", "1.0.0");
     let since = |at: i64, limit: usize| {
-        let found = bed.store().skills_since(Timestamp(at), limit).unwrap();
+        let found = fixture.store().skills_since(Timestamp(at), limit).unwrap();
         let mut found: Vec<String> =
             found.iter().map(|skill| format!("{} {}", skill.skill_name, skill.version)).collect();
         found.sort();
@@ -52,8 +52,8 @@ pub(crate) fn what_is_new_is_told_from_what_was_there(bed: &Bed) {
     assert_eq!(since(30, 10), ["changed 1.1.0"], "what nobody uses answers nothing");
 }
 
-pub(crate) fn the_other_tables_work_too(bed: &Bed) {
-    let store = bed.store();
+pub(crate) fn the_other_tables_work_too(fixture: &Fixture) {
+    let store = fixture.store();
     let key = |n: u8| TextKey::from_bytes(&[n; 16]).unwrap();
     let embedded = |value: f32| Embedded {
         windows: std::iter::once(0..3).collect(),
@@ -70,7 +70,7 @@ pub(crate) fn the_other_tables_work_too(bed: &Bed) {
     let files = tempfile::TempDir::new().unwrap();
     let file = files.path().join("export.db");
     assert_eq!(store.export_embeddings(&file).unwrap().entries, 2);
-    let other_bed = bed.other();
+    let other_bed = fixture.other();
     let other = other_bed.store();
     assert_eq!(other.import_embeddings(&file).unwrap().entries, 2);
     assert_eq!(other.import_embeddings(&file).unwrap().entries, 0);

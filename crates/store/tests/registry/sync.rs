@@ -8,7 +8,7 @@ use kenning_registry::{places, skills};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::bed::{Bed, all_of, names, register_one};
+use crate::fixture::{Fixture, all_of, names, register_one};
 
 fn write(root: &Path, place: &str, name: &str, text: &str) -> PathBuf {
     let folder = root.join(place).join(name);
@@ -28,8 +28,8 @@ fn brief(answer: &SyncResponse) -> [Vec<&str>; 4] {
         .map(|list| list.iter().map(|one| one.skill_name.as_str()).collect())
 }
 
-pub(crate) fn folders_are_registered_updated_and_deactivated(bed: &Bed) {
-    let registry = bed.registry();
+pub(crate) fn folders_are_registered_updated_and_deactivated(fixture: &Fixture) {
+    let registry = fixture.registry();
     let (project, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (root, own) = (project.path(), home.path());
     write(root, ".claude/skills", "tdd", &skill("tdd", "1.2", "Tests first"));

@@ -1,6 +1,6 @@
 //! Text from elsewhere: data, whatever it looks like.
 
-use kenning_visible::shown;
+use kenning_sanitize::sanitize;
 use maud::{Markup, Render, html};
 
 /// Text that others wrote. Markup in it is escaped, and characters that are not seen, by which one
@@ -14,7 +14,7 @@ pub(super) fn text(text: &str) -> Text<'_> {
 
 impl Render for Text<'_> {
     fn render_to(&self, buffer: &mut String) {
-        for c in shown(self.0).chars() {
+        for c in sanitize(self.0).chars() {
             match c {
                 '&' => buffer.push_str("&amp;"),
                 '<' => buffer.push_str("&lt;"),

@@ -61,7 +61,7 @@ fn read<Params: DeserializeOwned>(params: &Value) -> Result<Params, SourceError>
 /// Agents will read what is made of this: nothing in it is hidden from people.
 fn written<Digest: Serialize>(digest: Digest) -> Result<Value, SourceError> {
     let mut value = serde_json::to_value(digest).map_err(|error| SourceError(error.to_string()))?;
-    kenning_visible::show(&mut value);
+    kenning_sanitize::sanitize_value(&mut value);
     Ok(value)
 }
 

@@ -14,7 +14,7 @@ use kenning_knowledge::usage::UsageLog;
 use kenning_mcp::Inventory;
 use kenning_mcp::gaps::{Called, Ear, Tally};
 use kenning_registry::Timestamp;
-use kenning_registry::shelf::Skill;
+use kenning_registry::store::Skill;
 use kenning_store::Store;
 use kenning_wrap::{Caller, Intent, LogSink, Observed, Recorder};
 use serde_json::Value;

@@ -8,20 +8,24 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use super::bed::{Attached, Bed, legacy, signal};
+use super::fixture::{Attached, Fixture, legacy, signal};
 use crate::client::call;
 use crate::protocol::Listener;
 
 #[tokio::test]
 async fn ten_clients_go_on_when_the_server_is_killed() {
-    let bed = Bed::with_files(&[("a.md", "# Deploying\n\nPush the button.\n")]);
-    let mut server = bed.server(&[]);
+    let fixture = Fixture::with_files(&[("a.md", "# Deploying\n\nPush the button.\n")]);
+    let mut server = fixture.server(&[]);
     let mut clients = Vec::new();
     for n in 0..10 {
-        clients.push(if n % 2 == 0 { bed.client(&[]).await } else { bed.modern_client().await });
+        clients.push(if n % 2 == 0 {
+            fixture.client(&[]).await
+        } else {
+            fixture.modern_client().await
+        });
     }
-    let mut by_hand = ByHand::open(&bed);
-    assert_eq!(bed.connections(), 11);
+    let mut by_hand = ByHand::open(&fixture);
+    assert_eq!(fixture.connections(), 11);
     // What is asked now is under way when the server is killed.
     signal(server.child.id(), "-STOP");
     let mut under_way = tokio::task::JoinSet::new();
@@ -59,7 +63,7 @@ async fn ten_clients_go_on_when_the_server_is_killed() {
     for Attached { client, .. } in clients {
         client.cancel().await.unwrap();
     }
-    assert_eq!(bed.processes(), Vec::<u32>::new());
+    assert_eq!(fixture.processes(), Vec::<u32>::new());
 }
 
 /// A client whose lines are known to be on their way.
@@ -70,8 +74,8 @@ struct ByHand {
 }
 
 impl ByHand {
-    fn open(bed: &Bed) -> Self {
-        let mut child = bed.raw(&[]);
+    fn open(fixture: &Fixture) -> Self {
+        let mut child = fixture.raw(&[]);
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let mut client = Self { child, stdin, stdout: BufReader::new(stdout) };
         let about = json!({
@@ -135,25 +139,25 @@ impl ByHand {
 #[tokio::test]
 #[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
 async fn subscriptions_outlive_the_server() {
-    let bed = Bed::with_files(&[("a.md", "# A\n")]);
-    let mut server = bed.server(&[]);
+    let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
+    let mut server = fixture.server(&[]);
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = bed.client_of(Listener(tell), &[], legacy()).await.client;
-    let new = bed.modern_client().await.client;
+    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let new = fixture.modern_client().await.client;
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
     old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();
     let filter = SubscriptionFilter::builder().resource_subscription(&uri);
     let mut changes = new.listen(filter.build()).await.unwrap();
-    assert_eq!(bed.connections(), 2);
+    assert_eq!(fixture.connections(), 2);
 
     // Asked to stop, it says goodbye.
     signal(server.child.id(), "-TERM");
     assert!(server.child.wait().unwrap().success());
-    assert_eq!(bed.socket(), None);
+    assert_eq!(fixture.socket(), None);
     // Both are served by now, each by its own process, if they get an answer.
     old.list_all_tools().await.unwrap();
     new.list_all_tools().await.unwrap();
-    bed.write("a.md", "# A\nnew\n");
+    fixture.write("a.md", "# A\nnew\n");
     assert_eq!(heard.recv().await.unwrap(), uri);
     let updated = changes.next().await.unwrap().unwrap();
     assert!(
@@ -162,5 +166,5 @@ async fn subscriptions_outlive_the_server() {
     old.cancel().await.unwrap();
     drop(changes);
     new.cancel().await.unwrap();
-    assert_eq!(bed.processes(), Vec::<u32>::new());
+    assert_eq!(fixture.processes(), Vec::<u32>::new());
 }

@@ -1,7 +1,7 @@
 //! One server, many clients on standard streams.
 
-mod bed;
 mod doorstep;
+mod fixture;
 mod loss;
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use self::bed::{Attached, Bed, legacy, memory, signal};
+use self::fixture::{Attached, Fixture, legacy, memory, signal};
 use crate::client::call;
 use crate::protocol::{Listener, check_everything};
 
@@ -34,14 +34,18 @@ fn questions() -> [(&'static str, Value); 10] {
 
 #[tokio::test]
 async fn ten_clients_share_one_server_and_nothing_stays() {
-    let bed = Bed::handbook();
-    let alone = bed.client(&[]).await;
-    let mut server = bed.server(&[]);
+    let fixture = Fixture::handbook();
+    let alone = fixture.client(&[]).await;
+    let mut server = fixture.server(&[]);
     let mut clients = Vec::new();
     for n in 0..10 {
-        clients.push(if n % 2 == 0 { bed.client(&[]).await } else { bed.modern_client().await });
+        clients.push(if n % 2 == 0 {
+            fixture.client(&[]).await
+        } else {
+            fixture.modern_client().await
+        });
     }
-    assert_eq!(bed.connections(), 10);
+    assert_eq!(fixture.connections(), 10);
     let asked = clients.iter().zip(questions()).map(|(client, (tool, arguments))| {
         let alone = &alone.client;
         async move {
@@ -56,7 +60,7 @@ async fn ten_clients_share_one_server_and_nothing_stays() {
         let shared = memory(client.pid);
         assert!(shared * 3 < own, "{shared} kB where a server of its own takes {own} kB");
     }
-    let found = bed.doctor();
+    let found = fixture.doctor();
     let (pid, said) = (server.child.id(), found["message"].as_str().unwrap());
     assert!(said.starts_with(&format!("process {pid} serves 10 clients at /")), "{found}");
 
@@ -64,12 +68,12 @@ async fn ten_clients_share_one_server_and_nothing_stays() {
     for Attached { client, .. } in clients {
         client.cancel().await.unwrap();
     }
-    bed.wait_for_connections(0).await;
-    assert_eq!(bed.processes(), [pid], "clients leave nothing behind");
+    fixture.wait_for_connections(0).await;
+    assert_eq!(fixture.processes(), [pid], "clients leave nothing behind");
     signal(pid, "-TERM");
     assert!(server.child.wait().unwrap().success());
-    assert_eq!((bed.processes(), bed.socket()), (Vec::new(), None));
-    assert_eq!(bed.doctor()["status"], "ok", "that none runs is not wrong");
+    assert_eq!((fixture.processes(), fixture.socket()), (Vec::new(), None));
+    assert_eq!(fixture.doctor()["status"], "ok", "that none runs is not wrong");
 }
 
 /// All at once.
@@ -84,24 +88,24 @@ async fn futures(all: impl Iterator<Item = impl Future<Output = ()>>) {
 
 #[tokio::test]
 async fn a_shared_server_is_as_good_as_ones_own_in_both_eras() {
-    let bed = Bed::handbook();
-    let _server = bed.server(&[]);
+    let fixture = Fixture::handbook();
+    let _server = fixture.server(&[]);
     for is_old in [true, false] {
-        let client = if is_old { bed.client(&[]).await } else { bed.modern_client().await };
-        assert_eq!(bed.connections(), 1);
+        let client = if is_old { fixture.client(&[]).await } else { fixture.modern_client().await };
+        assert_eq!(fixture.connections(), 1);
         check_everything(&client.client).await;
         client.client.cancel().await.unwrap();
-        bed.wait_for_connections(0).await;
+        fixture.wait_for_connections(0).await;
     }
 }
 
 #[tokio::test]
 async fn clients_choose_what_they_are_offered() {
-    let bed = Bed::with_files(&[("a.md", "# A\n")]);
-    let _server = bed.server(&["--toolsets", "all"]);
+    let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
+    let _server = fixture.server(&["--toolsets", "all"]);
     let offered = async |words: &[&str]| {
-        let Attached { client, .. } = bed.client(words).await;
-        assert_eq!(bed.connections(), 1, "{words:?}");
+        let Attached { client, .. } = fixture.client(words).await;
+        assert_eq!(fixture.connections(), 1, "{words:?}");
         let tools = client.list_all_tools().await.unwrap();
         let about = ReadResourceRequestParams::new("capabilities://server");
         let about = client.read_resource(about).await.unwrap();
@@ -109,7 +113,7 @@ async fn clients_choose_what_they_are_offered() {
         let about: Value = serde_json::from_str(about.as_str().unwrap()).unwrap();
         assert_eq!(about["tool_count"], tools.len());
         client.cancel().await.unwrap();
-        bed.wait_for_connections(0).await;
+        fixture.wait_for_connections(0).await;
         tools.into_iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(offered(&[]).await.len(), 14);
@@ -123,35 +127,35 @@ async fn clients_choose_what_they_are_offered() {
 #[tokio::test]
 #[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
 async fn changes_are_heard_through_a_shared_server() {
-    let bed = Bed::with_files(&[("a.md", "# A\n")]);
-    let _server = bed.server(&[]);
+    let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
+    let _server = fixture.server(&[]);
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = bed.client_of(Listener(tell), &[], legacy()).await.client;
-    let new = bed.modern_client().await.client;
-    assert_eq!(bed.connections(), 2);
+    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let new = fixture.modern_client().await.client;
+    assert_eq!(fixture.connections(), 2);
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
     old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();
     let filter = SubscriptionFilter::builder().resource_subscription(&uri);
     let mut changes = new.listen(filter.build()).await.unwrap();
-    bed.write("a.md", "# A\nnew\n");
+    fixture.write("a.md", "# A\nnew\n");
     assert_eq!(heard.recv().await.unwrap(), uri);
     let updated = changes.next().await.unwrap().unwrap();
     assert!(
         matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
     );
-    bed.write("b.md", "# B\n");
+    fixture.write("b.md", "# B\n");
     assert_eq!(heard.recv().await.unwrap(), "list");
     old.cancel().await.unwrap();
     drop(changes);
     new.cancel().await.unwrap();
-    bed.wait_for_connections(0).await;
+    fixture.wait_for_connections(0).await;
 }
 
 #[test]
 fn an_attached_process_passes_on_protocol_only_and_ends_with_its_client() {
-    let bed = Bed::with_files(&[("a.md", "# A\n")]);
-    let _server = bed.server(&[]);
-    let mut child = bed.raw(&[]);
+    let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
+    let _server = fixture.server(&[]);
+    let mut child = fixture.raw(&[]);
     let mut stdin = child.stdin.take().unwrap();
     let initialize = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -180,13 +184,13 @@ fn an_attached_process_passes_on_protocol_only_and_ends_with_its_client() {
 
 #[tokio::test]
 async fn a_signal_ends_an_attached_process_gracefully() {
-    let bed = Bed::with_files(&[("a.md", "# A\n")]);
-    let _server = bed.server(&[]);
-    let mut child = bed.raw(&[]);
-    bed.wait_for_connections(1).await;
+    let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
+    let _server = fixture.server(&[]);
+    let mut child = fixture.raw(&[]);
+    fixture.wait_for_connections(1).await;
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(said.next().unwrap().unwrap().contains("served by process"));
     signal(child.id(), "-TERM");
     assert!(child.wait().unwrap().success());
-    bed.wait_for_connections(0).await;
+    fixture.wait_for_connections(0).await;
 }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// A relay, the client's end and a server's end.
-    fn bed() -> (Relay<impl AsyncRead, impl AsyncWrite>, DuplexStream) {
+    fn fixture() -> (Relay<impl AsyncRead, impl AsyncWrite>, DuplexStream) {
         let (client, ours) = duplex(1024);
         let (reader, writer) = split(ours);
         (Relay::new(reader, writer), client)
@@ -213,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_second_server_goes_on_where_the_first_ended() {
-        let (mut relay, mut client) = bed();
+        let (mut relay, mut client) = fixture();
         let (mut first, far) = duplex(1024);
         let (reader, writer) = split(far);
         let ask = "{\"id\":1,\"method\":\"ping\"}\n";
@@ -249,7 +249,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_closes_its_side_still_gets_its_answers() {
-        let (mut relay, mut client) = bed();
+        let (mut relay, mut client) = fixture();
         let (mut server, far) = duplex(1024);
         let (reader, writer) = split(far);
         let talk = async {

@@ -18,13 +18,13 @@ pub(crate) const HOUR: u64 = 60 * MINUTE;
 
 static MODEL: LazyLock<Embedder> = LazyLock::new(|| Embedder::bundled().unwrap());
 
-pub(crate) struct Bed {
+pub(crate) struct Fixture {
     pub(crate) location: String,
-    /// Removed with the bed.
+    /// Removed with the fixture.
     _folder: Option<TempDir>,
 }
 
-impl Bed {
+impl Fixture {
     pub(crate) fn sqlite() -> Self {
         let folder = TempDir::new().unwrap();
         Self { location: folder.path().to_str().unwrap().to_owned(), _folder: Some(folder) }

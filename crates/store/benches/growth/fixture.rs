@@ -7,7 +7,7 @@ use kenning_store::{Location, Store};
 use kenning_testkit::Postgres;
 use tempfile::TempDir;
 
-pub(crate) struct Bed {
+pub(crate) struct Fixture {
     pub(crate) store: Arc<Store>,
     kept: Kept,
 }
@@ -17,7 +17,7 @@ enum Kept {
     Server { server: Postgres, url: String },
 }
 
-impl Bed {
+impl Fixture {
     pub(crate) fn new(on: &str) -> Self {
         let (location, kept) = if on == "PostgreSQL" {
             // With its own settings: what it answers has reached the disk.

@@ -12,7 +12,7 @@ use crate::model::{Agent, Capability, Metadata, Revision, Timestamp};
 ///
 /// Everything handed in has been checked against the rules. Each call is atomic: it is seen whole
 /// by others, or not at all.
-pub trait Shelf: Send + Sync {
+pub trait RegistryStore: Send + Sync {
     /// Adds an agent under a name, and if need be an id, that no other has.
     fn add_agent(&self, name: &str, id: Option<i64>, at: Timestamp) -> Result<Agent, Error>;
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kenning_trials::TRIALS;
+use kenning_fuzz::TARGETS;
 
 fn seeds(target: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
@@ -14,25 +14,25 @@ fn seeds(target: &str) -> Vec<PathBuf> {
 
 #[test]
 fn known_inputs_do_no_harm() {
-    for (target, trial) in TRIALS {
-        let seeds = seeds(target);
-        assert!(seeds.len() >= 3, "{target} has {} seeds", seeds.len());
+    for (name, target) in TARGETS {
+        let seeds = seeds(name);
+        assert!(seeds.len() >= 3, "{name} has {} seeds", seeds.len());
         for seed in seeds {
             let bytes = std::fs::read(&seed).unwrap();
-            println!("{target} {}", seed.display());
-            trial(&bytes);
+            println!("{name} {}", seed.display());
+            target(&bytes);
             // Cut off and turned around, as a mutation would.
-            trial(&bytes[..bytes.len() / 2]);
-            trial(&bytes.iter().rev().copied().collect::<Vec<u8>>());
+            target(&bytes[..bytes.len() / 2]);
+            target(&bytes.iter().rev().copied().collect::<Vec<u8>>());
         }
     }
 }
 
 #[test]
-fn every_folder_of_seeds_has_a_trial() {
+fn every_folder_of_seeds_has_a_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut folders: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
     folders.sort();
-    assert_eq!(folders, TRIALS.map(|(name, _)| name));
+    assert_eq!(folders, TARGETS.map(|(name, _)| name));
 }

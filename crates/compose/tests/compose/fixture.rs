@@ -10,7 +10,7 @@ use kenning_compose::{Compose, Error, Limits, Parts, Timestamp};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-pub(crate) struct Bed {
+pub(crate) struct Fixture {
     pub(crate) compose: Compose,
     pub(crate) root: TempDir,
     pub(crate) state: TempDir,
@@ -27,15 +27,15 @@ impl Clock {
     }
 }
 
-pub(crate) fn bed() -> Bed {
+pub(crate) fn fixture() -> Fixture {
     bed_with(|parts| parts)
 }
 
-pub(crate) fn limited(limits: Limits) -> Bed {
+pub(crate) fn limited(limits: Limits) -> Fixture {
     bed_with(|parts| Parts { limits, ..parts })
 }
 
-pub(crate) fn bed_with(change: impl FnOnce(Parts) -> Parts) -> Bed {
+pub(crate) fn bed_with(change: impl FnOnce(Parts) -> Parts) -> Fixture {
     let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let clock = Clock(Arc::new(AtomicI64::new(1_766_829_600_000)));
     let time = clock.clone();
@@ -44,10 +44,10 @@ pub(crate) fn bed_with(change: impl FnOnce(Parts) -> Parts) -> Bed {
         ..Parts::new(root.path(), state.path())
     };
     let compose = Compose::open(change(parts)).unwrap();
-    Bed { compose, root, state, clock }
+    Fixture { compose, root, state, clock }
 }
 
-impl Bed {
+impl Fixture {
     pub(crate) fn file(&self, path: &str, text: &str) {
         let path = self.root.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::client::{HttpServer, handbook, modern};
 
-pub(super) struct Bed {
+pub(super) struct Fixture {
     home: TempDir,
     root: PathBuf,
     /// Kept as long as it is read.
@@ -26,7 +26,7 @@ pub(super) struct Attached<H: ClientHandler = ()> {
     pub(super) pid: u32,
 }
 
-impl Bed {
+impl Fixture {
     pub(super) fn handbook() -> Self {
         Self { home: TempDir::new().unwrap(), root: handbook(), _folder: None }
     }

@@ -2,7 +2,7 @@
 //!
 //! Some characters are not seen: marks of direction, joiners, tags that mirror ASCII, the escapes
 //! that terminals obey. With them one can tell a reader one thing and a model, or a terminal,
-//! another. [`shown`] writes them as `\u{…}`, so that both see the same. Whoever shows text that
+//! another. [`sanitize`] writes them as `\u{…}`, so that both see the same. Whoever shows text that
 //! others wrote, to agents, in a terminal or on a page, asks here.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 /// The text with everything in it to be seen. Text that hides nothing stays as it is.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     let Some(first) = hidden_at(text) else { return Cow::Borrowed(text) };
     let mut seen = String::with_capacity(text.len() + 8);
     seen.push_str(&text[..first]);
@@ -30,39 +30,39 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether there is anything in a text that is not seen.
-pub fn hides_something(text: &str) -> bool {
+pub fn has_hidden(text: &str) -> bool {
     hidden_at(text).is_some()
 }
 
-/// [`shown`] for every text in a value, names included.
-pub fn show(value: &mut Value) {
+/// [`sanitize`] for every text in a value, names included.
+pub fn sanitize_value(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(seen) = shown(text) {
+            if let Cow::Owned(seen) = sanitize(text) {
                 *text = seen;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(show),
+        Value::Array(items) => items.iter_mut().for_each(sanitize_value),
         Value::Object(fields) => {
-            if fields.keys().any(|name| hides_something(name)) {
+            if fields.keys().any(|name| has_hidden(name)) {
                 let old = std::mem::take(fields);
-                fields.extend(old.into_iter().map(|(name, value)| (shown(&name).into(), value)));
+                fields.extend(old.into_iter().map(|(name, value)| (sanitize(&name).into(), value)));
             }
-            fields.values_mut().for_each(show);
+            fields.values_mut().for_each(sanitize_value);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 /// A value that was written as JSON, anew, if it hides something.
-pub fn shown_json(json: &str) -> Option<Value> {
+pub fn sanitize_json(json: &str) -> Option<Value> {
     // An escape may spell out anything.
-    if !json.contains('\\') && !hides_something(json) {
+    if !json.contains('\\') && !has_hidden(json) {
         return None;
     }
     let written: Value = serde_json::from_str(json).ok()?;
     let mut value = written.clone();
-    show(&mut value);
+    sanitize_value(&mut value);
     (value != written).then_some(value)
 }
 
@@ -141,7 +141,7 @@ mod tests {
             ("😀\u{e0100}", "😀\\u{e0100}"),
             ("ن\u{200c}\u{200c}ن", "ن\u{200c}\\u{200c}ن"),
         ] {
-            assert_eq!(shown(given), seen);
+            assert_eq!(sanitize(given), seen);
         }
     }
 
@@ -156,14 +156,18 @@ mod tests {
             "क\u{94d}\u{200d}ष",
             "e\u{301}\u{300}",
         ] {
-            assert!(matches!(shown(text), Cow::Borrowed(_)), "{text:?} became {:?}", shown(text));
+            assert!(
+                matches!(sanitize(text), Cow::Borrowed(_)),
+                "{text:?} became {:?}",
+                sanitize(text)
+            );
         }
     }
 
     #[test]
     fn every_text_of_a_value_is_shown() {
         let mut value = json!({"a\u{200b}": ["\u{1b}", {"b": "\u{e0041}"}], "n": 1, "z": null});
-        show(&mut value);
+        sanitize_value(&mut value);
         assert_eq!(
             value,
             json!({"a\\u{200b}": ["\\u{1b}", {"b": "\\u{e0041}"}], "n": 1, "z": null})
@@ -172,16 +176,16 @@ mod tests {
 
     #[test]
     fn json_that_hides_nothing_stays_as_it_is() {
-        assert_eq!(shown_json(r#"{"a":"x \"y\" \n","n":0.1}"#), None);
-        assert_eq!(shown_json(r#"["\u001b"]"#), Some(json!(["\\u{1b}"])));
-        assert_eq!(shown_json("[\"\u{202e}\"]"), Some(json!(["\\u{202e}"])));
+        assert_eq!(sanitize_json(r#"{"a":"x \"y\" \n","n":0.1}"#), None);
+        assert_eq!(sanitize_json(r#"["\u001b"]"#), Some(json!(["\\u{1b}"])));
+        assert_eq!(sanitize_json("[\"\u{202e}\"]"), Some(json!(["\\u{202e}"])));
     }
 
     proptest! {
         #[test]
         fn what_is_shown_hides_nothing(text in any::<String>()) {
-            let once = shown(&text).into_owned();
-            prop_assert!(!hides_something(&once), "{once:?}");
+            let once = sanitize(&text).into_owned();
+            prop_assert!(!has_hidden(&once), "{once:?}");
             let plain: String = text.chars().filter(|c| matches!(c, ' '..='~')).collect();
             prop_assert!(once.len() >= plain.len());
         }

@@ -10,13 +10,13 @@ use kenning_testkit::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) struct Bed {
+pub(crate) struct Fixture {
     pub(crate) location: String,
-    /// Removed with the bed.
+    /// Removed with the fixture.
     _folder: Option<TempDir>,
 }
 
-impl Bed {
+impl Fixture {
     pub(crate) fn sqlite() -> Self {
         let folder = TempDir::new().unwrap();
         Self { location: folder.path().to_str().unwrap().to_owned(), _folder: Some(folder) }
@@ -26,12 +26,12 @@ impl Bed {
         Self { location: Postgres::shared().database(), _folder: None }
     }
 
-    /// A bed on the other database.
+    /// A fixture on the other database.
     pub(crate) fn other(&self) -> Self {
         if self.is_postgres() { Self::sqlite() } else { Self::postgres() }
     }
 
-    /// A second bed on the same database.
+    /// A second fixture on the same database.
     pub(crate) fn another(&self) -> Self {
         if self.is_postgres() { Self::postgres() } else { Self::sqlite() }
     }

@@ -51,14 +51,14 @@ impl Bench {
         };
         let parts = Parts { limits, ..Parts::new(within("workspace"), within("state")) };
         let compose = Compose::open(parts).unwrap();
-        Self { compose, config: configs.join("trial.json"), _folder: folder }
+        Self { compose, config: configs.join("fuzzed.json"), _folder: folder }
     }
 
     fn render(&self, source: &str) -> Option<String> {
         fs::write(&self.config, config(source).to_string()).unwrap();
         let context = json!({"n": 3, "s": "text", "list": [1, 2, 3], "map": {"a": {"b": [1]}}});
         let preview = self.compose.preview_generation(&PreviewRequest {
-            content_config_id: "trial".to_owned(),
+            content_config_id: "fuzzed".to_owned(),
             context: context.as_object().cloned(),
             show_metadata: false,
         });
@@ -69,10 +69,10 @@ impl Bench {
 fn config(source: &str) -> Value {
     json!({
         "type": "content",
-        "id": "trial",
+        "id": "fuzzed",
         "schemaRef": {"id": "content", "version": "1.0"},
         "metadata": {
-            "description": "a trial",
+            "description": "a fuzzed config",
             "version": "1.0.0",
             "generation_frequency": "manual",
             "output_format": "markdown",

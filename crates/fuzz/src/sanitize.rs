@@ -1,17 +1,17 @@
-//! Texts that hide something.
+//! Text with hidden characters.
 
-use kenning_visible::{hides_something, show, shown as seen};
+use kenning_sanitize::{has_hidden, sanitize, sanitize_value};
 use serde_json::Value;
 
-/// What is shown hides nothing, alone and in JSON.
-pub fn shown(bytes: &[u8]) {
+/// Sanitised text hides nothing, alone and inside JSON, and sanitising twice changes nothing.
+pub fn sanitized(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let once = seen(&text);
-    assert!(!hides_something(&once));
-    assert_eq!(seen(&once), once);
+    let once = sanitize(&text);
+    assert!(!has_hidden(&once));
+    assert_eq!(sanitize(&once), once);
     let Ok(mut value) = serde_json::from_str::<Value>(&text) else { return };
-    show(&mut value);
-    assert!(texts(&value).iter().all(|text| !hides_something(text)));
+    sanitize_value(&mut value);
+    assert!(texts(&value).iter().all(|text| !has_hidden(text)));
 }
 
 fn texts(value: &Value) -> Vec<&str> {
