@@ -4,37 +4,33 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::OnceLock;
 
+use kenning_app::{AppState, Capacity, Inventory, Protocol, Services};
 use kenning_catalog::Catalog;
 use kenning_compose::{Compose, Parts};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
-use kenning_mcp::{House, Inventory, Rooms};
-use rmcp::model::ResourceContents;
 use tempfile::TempDir;
 
-const OUTSIDE: &str = "nobody may read this";
+const OUTSIDE: &str = "outside of the workspace";
 
-/// Whatever is read by a URI is inside.
+/// No URI reads anything outside of the knowledge base and the workspace.
 pub fn uri(bytes: &[u8]) {
     let uri = String::from_utf8_lossy(bytes);
-    let Ok(read) = house().read(&uri) else { return };
-    let ResourceContents::TextResourceContents { text, .. } = read else {
-        panic!("all resources are text")
-    };
-    assert!(!text.contains(OUTSIDE), "{uri}");
+    let Ok(read) = state().read(&uri) else { return };
+    assert!(!read.text.contains(OUTSIDE), "{uri}");
 }
 
-/// A house in a folder of its own, which is left to the system when the process ends.
-fn house() -> &'static House {
-    static HOUSE: OnceLock<(House, TempDir)> = OnceLock::new();
-    let (house, _) = HOUSE.get_or_init(|| {
+/// An application in a folder of its own, which is left to the system when the process ends.
+fn state() -> &'static AppState {
+    static STATE: OnceLock<(AppState, TempDir)> = OnceLock::new();
+    let (state, _) = STATE.get_or_init(|| {
         let folder = TempDir::new().unwrap();
         (open(&folder), folder)
     });
-    house
+    state
 }
 
-fn open(folder: &TempDir) -> House {
+fn open(folder: &TempDir) -> AppState {
     let within = |name: &str| folder.path().join(name);
     for name in ["base/guides", "workspace/.kenning/compose/content", "state"] {
         fs::create_dir_all(within(name)).unwrap();
@@ -57,9 +53,10 @@ fn open(folder: &TempDir) -> House {
         boosts: BTreeMap::new(),
     };
     let compose = Compose::open(Parts::new(within("workspace"), within("state"))).unwrap();
-    let rooms = Rooms {
+    let services = Services {
         compose: Some(compose),
-        ..Rooms::new(library.into(), discovery.into(), Catalog::bundled().into())
+        ..Services::new(library.into(), discovery.into(), Catalog::bundled().into())
     };
-    House::new(Inventory::full(), rooms)
+    let protocol = Protocol { mcp_version: String::new(), sdk_version: String::new() };
+    AppState::new(Inventory::full(), services, Capacity::STDIO, protocol)
 }

@@ -1,5 +1,5 @@
-//! Each of the four descriptions, read as a client's request reads it: how long the middle one of
-//! many reads takes, and the slowest of a hundred.
+//! How long reading each of the four self-descriptions takes: the median of many reads, the 99th
+//! percentile and the slowest.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up must fail")]
 
@@ -9,15 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kenning_app::{AppState, Capacity, Inventory, Services};
 use kenning_catalog::Catalog;
 use kenning_compose::{Compose, Parts};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
-use kenning_mcp::{House, Inventory, Rooms};
+use kenning_mcp::protocol;
 
 const READS: usize = 10_000;
 
-/// A generator that somebody added.
+/// A plugin.
 const PLUGIN: &str = r#"
 type = "letter"
 name = "Letter"
@@ -28,24 +29,24 @@ template = "Dear {{ name }}"
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
-    let house = house(folder.path());
+    let state = state(folder.path());
     println!("{:<30} {:>10} {:>10} {:>10}", "", "p50", "p99", "slowest");
     for kind in ["server", "tools", "resources", "generators"] {
         let uri = format!("capabilities://{kind}");
-        let mut times: Vec<Duration> = (0..READS).map(|_| read(&house, &uri)).collect();
+        let mut times: Vec<Duration> = (0..READS).map(|_| read(&state, &uri)).collect();
         times.sort_unstable();
         let at = |share: usize| format!("{:.1?}", times[(READS - 1) * share / 100]);
         println!("{uri:<30} {:>10} {:>10} {:>10}", at(50), at(99), at(100));
     }
 }
 
-fn read(house: &House, uri: &str) -> Duration {
+fn read(state: &AppState, uri: &str) -> Duration {
     let began = Instant::now();
-    black_box(house.read(uri).unwrap());
+    black_box(state.read(uri).unwrap());
     began.elapsed()
 }
 
-fn house(folder: &Path) -> House {
+fn state(folder: &Path) -> AppState {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
     let base = Base::new("knowledge", &root, &["**/*.md".to_owned()], &[]).unwrap();
     let discovery = Discovery {
@@ -62,12 +63,12 @@ fn house(folder: &Path) -> House {
     std::fs::create_dir_all(&plugins).unwrap();
     std::fs::write(plugins.join("letter.toml"), PLUGIN).unwrap();
     let parts = Parts { plugins: Some(plugins), ..Parts::new(workspace, folder.join("state")) };
-    let rooms = Rooms {
+    let services = Services {
         compose: Some(Compose::open(parts).unwrap()),
-        ..Rooms::new(library, Arc::new(discovery), Arc::new(Catalog::bundled()))
+        ..Services::new(library, Arc::new(discovery), Arc::new(Catalog::bundled()))
     };
-    let house = House::new(Inventory::full(), rooms);
-    let generators = format!("{:?}", house.read("capabilities://generators").unwrap());
+    let state = AppState::new(Inventory::full(), services, Capacity::STDIO, protocol());
+    let generators = format!("{:?}", state.read("capabilities://generators").unwrap());
     assert!(generators.contains("letter"), "{generators}");
-    house
+    state
 }

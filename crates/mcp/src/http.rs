@@ -10,17 +10,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::Server;
 
-/// Where the protocol is spoken, by convention.
+/// The path of the MCP endpoint, by convention.
 pub const MCP_PATH: &str = "/mcp";
 
-/// Who can reach the routes.
+/// How access to the routes is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Whoever is on this machine; `port` is the server's own. Requests are accepted only if their
-    /// `Host`, and `Origin` if they have one, are this server's.
+    /// Here: every process of this machine has access. `port` is the server's own; requests are
+    /// accepted only if their `Host`, and `Origin` if they have one, are this server's.
     Loopback { port: u16 },
-    /// Only who has been let in by somebody else.
-    Guarded,
+    /// By the routes around these, which authenticate every request.
+    Authenticated,
 }
 
 /// Routes that answer clients until `stop` is cancelled.
@@ -28,7 +28,7 @@ pub fn router(server: Server, reach: Reach, stop: CancellationToken) -> Router {
     router_around(server, |server| server, reach, stop)
 }
 
-/// The same with something around the server that each client gets.
+/// The same with a handler around the server, made for each client.
 pub fn router_around<S: ServerHandler>(
     server: Server,
     around: impl Fn(Server) -> S + Send + Sync + 'static,
@@ -47,7 +47,7 @@ pub fn router_around<S: ServerHandler>(
                 .enforce_origin_validation()
                 .with_allowed_hosts(hosts)
         }
-        Reach::Guarded => config.disable_allowed_hosts(),
+        Reach::Authenticated => config.disable_allowed_hosts(),
     };
     let service = StreamableHttpService::new(
         move || Ok(around(server.for_client())),

@@ -1,99 +1,99 @@
-//! One client's requests, answered from the inventory.
+//! One client's requests, answered from the application.
 
-use std::sync::Arc;
-use std::time::Instant;
-
+use kenning_app::{
+    AppState, Call, Inventory, Operation, Progress, Prompt, Protocol, Surface, Workload,
+};
 use kenning_gaps::contract;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
-    DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Reference, ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, PromptMessage,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, Role, ServerCapabilities, ServerConfig, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
-use crate::gaps::{Called, Tally};
-use crate::house::House;
-use crate::inventory::Inventory;
-use crate::meter::ToolFigures;
-use crate::prompt::Prompt;
-use crate::resource::ResourceFamily;
-use crate::rooms::Rooms;
-use crate::session::{ChangeFeed, Subscriptions};
-use crate::span;
-use crate::tool::{Invocation, Outcome, Tool, ToolError, UNAVAILABLE};
+use crate::notifications::{ChangeFeed, Subscriptions};
+use crate::{render, span};
 
-pub(crate) const NAME: &str = "kenning";
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+const NAME: &str = "kenning";
 
 /// Tools, prompts and templates are fixed while the server runs.
 const FIXED_TTL_MS: u64 = 3_600_000;
-/// Files change when somebody saves one.
+/// Files may change at any time; clients read them again after this.
 const FILES_TTL_MS: u64 = 2_000;
 
 /// How a client is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     Stdio,
-    /// Every request stands for itself, so clients of the `initialize` eras, who need a session
-    /// for it, cannot be told of changes.
+    /// Every request stands alone. Clients of the `initialize` eras need a session for
+    /// notifications, so they get none.
     StatelessHttp,
 }
 
-/// The MCP server. Clones share everything but what is one client's own.
+/// What the self-description tells of the protocol.
+pub fn protocol() -> Protocol {
+    Protocol {
+        mcp_version: ProtocolVersion::LATEST.to_string(),
+        sdk_version: Implementation::from_build_env().version,
+    }
+}
+
+/// The MCP server. Clones share everything but what belongs to one client.
 #[derive(Debug, Clone)]
 pub struct Server {
-    house: Arc<House>,
+    app: AppState,
     changes: ChangeFeed,
     transport: Transport,
     subscriptions: Subscriptions,
-    /// Cancelled when the client is gone.
-    gone: CancellationToken,
+    /// Cancelled when the client disconnects.
+    disconnected: CancellationToken,
 }
 
 impl Server {
-    pub fn new(inventory: Inventory, rooms: Rooms, transport: Transport) -> Self {
+    pub fn new(app: AppState, transport: Transport) -> Self {
         Self {
-            house: Arc::new(House::new(inventory, rooms)),
+            app,
             changes: ChangeFeed::default(),
             transport,
             subscriptions: Subscriptions::default(),
-            gone: CancellationToken::new(),
+            disconnected: CancellationToken::new(),
         }
     }
 
     /// The same server for another client.
     pub(crate) fn for_client(&self) -> Self {
-        let (subscriptions, gone) = (Subscriptions::default(), CancellationToken::new());
-        Self { subscriptions, gone, ..self.clone() }
+        let (subscriptions, disconnected) = (Subscriptions::default(), CancellationToken::new());
+        Self { subscriptions, disconnected, ..self.clone() }
     }
 
-    /// The same rooms for clients that are offered something else, over another transport.
+    /// The same server with another inventory, over another transport.
     #[must_use]
     pub fn offering(&self, inventory: Inventory, transport: Transport) -> Self {
-        Self { house: Arc::new(self.house.offering(inventory)), transport, ..self.for_client() }
-    }
-
-    /// Ends what is done for this client alone, as soon as it is dropped.
-    pub(crate) fn until_gone(&self) -> DropGuard {
-        self.gone.clone().drop_guard()
+        Self { app: self.app.offering(inventory), transport, ..self.for_client() }
     }
 
     /// The same server for clients that may change nothing.
     #[must_use]
-    pub fn reading(&self) -> Self {
-        Self { house: Arc::new(self.house.reading()), ..self.for_client() }
+    pub fn read_only(&self) -> Self {
+        Self { app: self.app.read_only(), ..self.for_client() }
     }
 
-    /// What this server offers.
-    pub fn inventory(&self) -> &Inventory {
-        &self.house.inventory
+    /// Ends what is done for this client alone, as soon as it is dropped.
+    pub(crate) fn disconnect_on_drop(&self) -> DropGuard {
+        self.disconnected.clone().drop_guard()
+    }
+
+    pub fn app(&self) -> &AppState {
+        &self.app
     }
 
     /// Where to announce changes.
@@ -101,76 +101,88 @@ impl Server {
         self.changes.clone()
     }
 
-    /// How its tools fared so far.
-    pub fn figures(&self) -> Vec<ToolFigures> {
-        self.house.meter.figures()
-    }
-
-    /// What became of the calls that were heard; `None` if nobody listens.
-    pub fn heard(&self) -> Option<Tally> {
-        self.house.rooms.ear.as_ref().map(|ear| ear.tally())
-    }
-
-    async fn blocking<T: Send + 'static>(
+    /// Runs work under the application's limits.
+    async fn work<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&House) -> T + Send + 'static,
+        workload: Workload,
+        work: impl FnOnce(&AppState) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let house = self.house.clone();
-        let task = tokio::task::spawn_blocking(move || work(&house));
-        let done = self.house.gate.run(task).await?;
-        done.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let done = self.app.work(workload, work).await;
+        done.map_err(|refused| ErrorData::internal_error(refused.to_string(), None))
     }
 
-    /// Tells a client that asked for progress how far the vectors are, until all are computed.
-    async fn report_progress(&self, context: &RequestContext<RoleServer>) {
-        let Some(token) = context.meta.get_progress_token() else { return };
-        let coverage = self.house.rooms.library.snapshot().coverage();
-        if !coverage.is_complete() {
-            let progress = ProgressNotificationParam::new(token, coverage.embedded as f64)
-                .with_total(coverage.total as f64)
-                .with_message("vectors computed; until then, search is by keywords");
-            if let Err(error) = context.peer.notify_progress(progress).await {
-                tracing::debug!(%error, "a client does not take progress");
-            }
-        }
+    async fn read(&self, uri: String) -> Result<rmcp::model::ResourceContents, ErrorData> {
+        let workload = self.app.workload_of(&uri);
+        let read =
+            move |app: &AppState| app.read(&uri).map_err(|error| render::read_error(&error, &uri));
+        self.work(workload, read).await?.map(render::contents)
     }
 
-    async fn run(
+    async fn call(
         &self,
-        tool: &Tool,
-        arguments: JsonObject,
-        context: RequestContext<RoleServer>,
-    ) -> Outcome {
-        self.report_progress(&context).await;
-        let span = span::of_call(tool.name, &context);
-        let call = Invocation { rooms: self.house.rooms.clone(), arguments, context };
-        let began = Instant::now();
-        let gate = &self.house.gate;
-        let done = if tool.toolset.needs_store() {
-            gate.run_at_store((tool.run)(call)).instrument(span.clone()).await
-        } else {
-            gate.run((tool.run)(call)).instrument(span.clone()).await
+        operation: &Operation,
+        call: Call,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        self.report_coverage(context).await;
+        let span = span::of_call(operation.name, context);
+        let (sender, mut progress) = unbounded_channel();
+        let call = Call { progress: Some(sender), ..call };
+        let call = self.app.call(operation, call).instrument(span.clone());
+        tokio::pin!(call);
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                Some(progress) = progress.recv() => notify_progress(context, progress).await,
+                outcome = &mut call => break outcome,
+            }
         };
-        let outcome = done.unwrap_or_else(|refused| {
-            let (error, message) = (UNAVAILABLE.code, refused.to_string());
-            Ok(ToolError { error, message, ..ToolError::default() }.into_result())
-        });
-        if outcome.as_ref().is_ok_and(|result| result.is_error != Some(true)) {
-            self.house.meter.record(tool.name, began.elapsed());
-        } else {
-            self.house.meter.record_error(tool.name);
+        while let Ok(progress) = progress.try_recv() {
+            notify_progress(context, progress).await;
+        }
+        let result = render::outcome(operation, outcome);
+        if result.is_error == Some(true) {
             span::failed(&span);
         }
-        outcome
+        result
+    }
+
+    /// Tells a client that asked for progress how many vectors are computed, unless all are.
+    async fn report_coverage(&self, context: &RequestContext<RoleServer>) {
+        if context.meta.get_progress_token().is_none() {
+            return;
+        }
+        let coverage = self.app.services.library.snapshot().coverage();
+        if !coverage.is_complete() {
+            let message = "vectors computed; until then, search is by keywords".to_owned();
+            let (done, total) = (coverage.embedded, coverage.total);
+            notify_progress(context, Progress { done, total, message }).await;
+        }
     }
 
     fn known_prompt(&self, name: &str) -> Result<&Prompt, ErrorData> {
-        self.inventory().prompt(name).ok_or_else(|| {
-            let known: Vec<&str> = self.inventory().prompts.iter().map(|p| p.name).collect();
+        self.app.inventory.prompt(name).ok_or_else(|| {
+            let known: Vec<&str> = self.app.inventory.prompts.iter().map(|p| p.name).collect();
             let message = format!("there is no prompt `{name}`; there is {}", known.join(", "));
             ErrorData::invalid_params(message, None)
         })
     }
+}
+
+async fn notify_progress(context: &RequestContext<RoleServer>, progress: Progress) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let notification = ProgressNotificationParam::new(token, progress.done as f64)
+        .with_total(progress.total as f64)
+        .with_message(progress.message);
+    if let Err(error) = context.peer.notify_progress(notification).await {
+        tracing::debug!(%error, "a progress notification could not be sent");
+    }
+}
+
+/// Name and version of the client, if it introduced itself.
+fn client(context: &RequestContext<RoleServer>) -> Option<String> {
+    let info = context.peer.peer_info()?;
+    Some(format!("{} {}", info.client_info.name, info.client_info.version))
 }
 
 impl ServerHandler for Server {
@@ -183,10 +195,10 @@ impl ServerHandler for Server {
             .enable_prompts()
             .enable_completions()
             .build();
-        let name = Implementation::new(NAME, VERSION)
+        let name = Implementation::new(NAME, kenning_app::VERSION)
             .with_title("Kenning")
             .with_description("What agents can do, what is known, and what is missing");
-        let instructions = self.inventory().instructions();
+        let instructions = self.app.inventory.instructions();
         ServerConfig::new(capabilities).with_server_info(name).with_instructions(instructions)
     }
 
@@ -214,9 +226,10 @@ impl ServerHandler for Server {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if self.transport == Transport::Stdio {
             let (changes, subscriptions) = (self.changes(), self.subscriptions.clone());
-            let gone = self.gone.clone();
+            let disconnected = self.disconnected.clone();
             tokio::spawn(async move {
-                gone.run_until_cancelled(changes.tell(context.peer, subscriptions)).await
+                let notify = changes.notify(context.peer, subscriptions);
+                disconnected.run_until_cancelled(notify).await
             });
         }
     }
@@ -226,7 +239,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.inventory().tools.iter().map(Tool::definition).collect();
+        let tools = render::tools(&self.app.inventory);
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(FIXED_TTL_MS))
     }
 
@@ -235,22 +248,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut arguments = request.arguments.unwrap_or_default();
+        let mut arguments: JsonObject = request.arguments.unwrap_or_default();
         let intent = contract::strip(&mut arguments);
-        let heard = self.house.rooms.ear.clone();
-        let heard =
-            heard.map(|ear| (ear, Called::begin(&request.name, &arguments, intent, &context)));
-        let began = Instant::now();
-        let outcome = if let Some(tool) = self.inventory().tool(&request.name) {
-            self.run(tool, arguments, context).await
-        } else {
+        let call = Call { intent, client: client(&context), ..Call::new(Surface::Mcp, arguments) };
+        let Some(operation) = self.app.inventory.tool(&request.name) else {
             let message = format!("there is no tool `{}`", request.name);
-            Err(ErrorData::invalid_params(message, None))
+            self.app.record_unknown(&request.name, &call, &message);
+            return Err(ErrorData::invalid_params(message, None));
         };
-        if let Some((ear, called)) = heard {
-            ear.heard(called.end(began.elapsed(), &outcome));
-        }
-        outcome.map(CallToolResponse::from)
+        Ok(self.call(operation, call, &context).await.into())
     }
 
     async fn list_resources(
@@ -260,13 +266,14 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         if let Some(cursor) = &cursor
-            && self.inventory().family(cursor).is_none()
+            && self.app.inventory.family(cursor).is_none()
         {
             let message = format!("`{cursor}` is not a cursor; start again without one");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let page = self.blocking(move |house| house.page(cursor.as_deref())).await?;
-        Ok(page.with_ttl_ms(FILES_TTL_MS))
+        let list = move |app: &AppState| app.page(cursor.as_deref());
+        let page = self.work(Workload::Store, list).await?;
+        Ok(render::page(page).with_ttl_ms(FILES_TTL_MS))
     }
 
     async fn list_resource_templates(
@@ -274,8 +281,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.inventory().resources.iter().flat_map(|family| family.templates());
-        let all = ListResourceTemplatesResult::with_all_items(templates.collect());
+        let templates = render::templates(&self.app.inventory);
+        let all = ListResourceTemplatesResult::with_all_items(templates);
         Ok(all.with_ttl_ms(FIXED_TTL_MS))
     }
 
@@ -285,9 +292,9 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let live = self.inventory().family(&uri).is_some_and(ResourceFamily::is_live);
-        let ttl_ms = if live { 0 } else { FILES_TTL_MS };
-        let contents = self.blocking(move |house| house.read(&uri)).await??;
+        let is_live = self.app.inventory.family(&uri).is_some_and(|family| family.is_live());
+        let ttl_ms = if is_live { 0 } else { FILES_TTL_MS };
+        let contents = self.read(uri).await?;
         Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).into())
     }
 
@@ -311,8 +318,7 @@ impl ServerHandler for Server {
         if self.transport == Transport::StatelessHttp {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
-        let uri = request.uri.clone();
-        self.blocking(move |house| house.read(&uri)).await??;
+        self.read(request.uri.clone()).await?;
         self.subscriptions.add(request.uri);
         Ok(())
     }
@@ -334,7 +340,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.inventory().prompts.iter().map(Prompt::definition).collect();
+        let prompts = self.app.inventory.prompts.iter().map(render::prompt).collect();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(FIXED_TTL_MS))
     }
 
@@ -348,7 +354,10 @@ impl ServerHandler for Server {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             (key, text)
         });
-        prompt.get(&given.collect()).map(GetPromptResponse::from)
+        let text = prompt.fill(&given.collect());
+        let text = text.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let message = PromptMessage::new_text(Role::User, text);
+        Ok(GetPromptResult::new(vec![message]).with_description(prompt.description).into())
     }
 
     async fn complete(
@@ -359,12 +368,25 @@ impl ServerHandler for Server {
         if let Reference::Prompt(prompt) = &request.r#ref {
             self.known_prompt(&prompt.name)?;
         }
-        let mut values = self.blocking(move |house| house.complete(&request)).await?;
+        let mut values = self.work(Workload::Store, move |app| complete(app, &request)).await?;
         let total = u32::try_from(values.len()).ok();
         let has_more = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);
         let completion = CompletionInfo::with_pagination(values, total, has_more)
             .map_err(|message| ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None))?;
         Ok(CompleteResult::new(completion))
+    }
+}
+
+fn complete(app: &AppState, request: &CompleteRequestParams) -> Vec<String> {
+    let (argument, typed) = (request.argument.name.as_str(), request.argument.value.as_str());
+    match &request.r#ref {
+        Reference::Resource(resource) => {
+            let context = request.context.as_ref();
+            let chosen = context.and_then(|context| context.arguments.clone()).unwrap_or_default();
+            app.complete_resource(&resource.uri, argument, typed, &chosen)
+        }
+        Reference::Prompt(prompt) => app.complete_prompt(&prompt.name, argument, typed),
+        _ => Vec::new(),
     }
 }

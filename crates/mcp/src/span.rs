@@ -1,17 +1,17 @@
-//! A call of a tool as those see it who trace requests through several servers.
+//! Trace spans of tool calls.
 //!
-//! What was asked and answered is nobody's business but the client's: a span has the tool's name
-//! and how it ended, and nothing that a client wrote.
+//! A span has the tool's name and how the call ended, and nothing that a client wrote: requests and
+//! answers are not for collectors.
 
 use axum::http::request::Parts;
 use rmcp::service::{RequestContext, RoleServer};
 use tracing::Span;
 
-/// Spans for collectors; `kenning` exports those of this target, and none of them is logged.
+/// The target of spans for collectors: the binary exports these and does not log them.
 const TARGET: &str = "kenning::span";
 
-/// Below the span of the HTTP request that brought the call, if there is one: the SDK carries the
-/// request's extensions, but works on it elsewhere.
+/// A child of the HTTP request's span, if there is one. The SDK passes the request's extensions on
+/// but handles it in another task, so that the parent has to be named.
 pub(crate) fn of_call(tool: &'static str, context: &RequestContext<RoleServer>) -> Span {
     let request = context.extensions.get::<Parts>();
     let parent = request.and_then(|parts| parts.extensions.get::<Span>()).and_then(Span::id);

@@ -1,4 +1,4 @@
-//! A client at the other end of standard input and output, or of what stands for them.
+//! A client on standard input and output, or on streams that stand for them.
 
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -8,16 +8,16 @@ use crate::server::Server;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
-    #[error("the client did not open the session properly: {0}")]
+    #[error("the client did not initialize the session correctly: {0}")]
     Opening(#[from] Box<rmcp::service::ServerInitializeError>),
     #[error("the server task failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
 
-/// What a message may weigh; a longer line is skipped.
+/// The largest message in bytes; a longer line is skipped.
 pub const MAX_LINE: usize = rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
 
-/// Our own standard input and output, to be used inside of a runtime.
+/// The standard streams of this process. Must be called inside a runtime.
 pub fn streams()
 -> (impl AsyncRead + Send + Unpin + 'static, impl AsyncWrite + Send + Unpin + 'static) {
     rmcp::transport::io::stdio_pipes()
@@ -30,8 +30,8 @@ pub async fn serve(server: &Server, stop: CancellationToken) -> Result<(), Stdio
     serve_over(server, reader, writer, stop).await
 }
 
-/// Serves a client that is reached in another way, until it closes its side, or `stop` is
-/// cancelled. What was asked before is still answered, unless that takes seconds.
+/// Serves a client on other streams, until it closes its side or `stop` is cancelled. Requests
+/// that are under way are still answered, unless that takes seconds.
 pub async fn serve_over(
     server: &Server,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -40,12 +40,12 @@ pub async fn serve_over(
 ) -> Result<(), StdioError> {
     use rmcp::service::ServerInitializeError::{Cancelled, ConnectionClosed};
     let server = server.for_client();
-    let _gone = server.until_gone();
-    // The session cancels its token when it ends, which must not end the others.
+    let _disconnect = server.disconnect_on_drop();
+    // The session cancels its token when it ends; a child token keeps the other sessions alive.
     let opened = server.serve_with_ct((reader, writer), stop.child_token()).await;
     let running = match opened {
         Ok(running) => running,
-        // A client that goes away before it said anything did nothing wrong.
+        // A client may disconnect before it says anything.
         Err(ConnectionClosed(_) | Cancelled) => return Ok(()),
         Err(error) => return Err(Box::new(error).into()),
     };

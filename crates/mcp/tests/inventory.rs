@@ -1,31 +1,28 @@
 //! The surface that clients see is a contract: a change of it shows up here.
 
-use kenning_mcp::inventory::Access;
-use kenning_mcp::prompt::Prompt;
-use kenning_mcp::tool::Effect;
-use kenning_mcp::{Inventory, Toolset};
+use kenning_app::{Access, Effect, Inventory, Toolset};
+use kenning_mcp::render;
 use serde_json::Value;
 
 #[test]
 fn every_tool_keeps_its_definition() {
-    for tool in Inventory::full().tools {
-        insta::assert_json_snapshot!(tool.name, tool.definition());
+    for tool in Inventory::full().tools() {
+        insta::assert_json_snapshot!(tool.name, render::tool(tool));
     }
 }
 
 #[test]
 fn prompts_and_templates_keep_their_definitions() {
     let inventory = Inventory::full();
-    let prompts: Vec<_> = inventory.prompts.iter().map(Prompt::definition).collect();
+    let prompts: Vec<_> = inventory.prompts.iter().map(render::prompt).collect();
     insta::assert_json_snapshot!("prompts", prompts);
-    let templates: Vec<_> = inventory.resources.iter().flat_map(|f| f.templates()).collect();
-    insta::assert_json_snapshot!("templates", templates);
+    insta::assert_json_snapshot!("templates", render::templates(&inventory));
 }
 
 #[test]
 fn schemas_are_those_that_strict_clients_accept() {
-    for tool in Inventory::full().tools {
-        let definition = serde_json::to_value(tool.definition()).unwrap();
+    for tool in Inventory::full().tools() {
+        let definition = serde_json::to_value(render::tool(tool)).unwrap();
         // What the reserved tool takes and answers is not ours to decide.
         if tool.name == kenning_gaps::contract::TOOL_NAME {
             assert_eq!(definition["inputSchema"], kenning_gaps::contract::tool_schema());
@@ -59,10 +56,10 @@ fn has_null(values: &Value) -> bool {
 
 #[test]
 fn every_tool_is_described_and_says_what_it_does() {
-    for tool in Inventory::full().tools {
-        assert!(!tool.description.is_empty(), "{}", tool.name);
+    for tool in Inventory::full().tools() {
+        assert!(tool.tool.is_some_and(|text| !text.description.is_empty()), "{}", tool.name);
         assert!(!tool.examples.is_empty(), "{} has no example", tool.name);
-        let annotations = tool.definition().annotations.unwrap();
+        let annotations = render::tool(tool).annotations.unwrap();
         assert_eq!(annotations.read_only_hint, Some(tool.effect == Effect::Reads));
         assert!(annotations.destructive_hint.is_some());
         assert!(annotations.idempotent_hint.is_some());
@@ -72,13 +69,12 @@ fn every_tool_is_described_and_says_what_it_does() {
 
 #[test]
 fn toolsets_and_read_only_choose_tools() {
-    let names =
-        |inventory: Inventory| -> Vec<&str> { inventory.tools.iter().map(|t| t.name).collect() };
+    let names = |inventory: Inventory| -> Vec<&str> { inventory.tools().map(|t| t.name).collect() };
     let all = names(Inventory::full().select(&Toolset::ALL, Access::ReadWrite));
     assert_eq!(all, names(Inventory::full()));
     assert!(names(Inventory::full().select(&[], Access::ReadWrite)).is_empty());
     let read_only = Inventory::full().select(&Toolset::ALL, Access::ReadOnly);
-    assert!(read_only.tools.iter().all(|tool| tool.effect == Effect::Reads));
+    assert!(read_only.tools().all(|tool| tool.effect == Effect::Reads));
     let gone: Vec<&str> =
         all.iter().copied().filter(|name| read_only.tool(name).is_none()).collect();
     assert_eq!(

@@ -1,25 +1,26 @@
 //! Kenning over HTTP, besides MCP.
 //!
-//! An [`operation`] is registered once, with what it takes, gives and may refuse: the router, the
-//! `OpenAPI` document and its page for people ([`document`]) derive from it. [`api`] holds those
-//! that there are. [`guard`] lets in who may come in, by [`token`] where that is not only this
-//! machine; what is not in a contract is refused as a [`problem`].
+//! [`rest`] serves the operations of `kenning-app`, [`openapi`] documents them. [`pages`] are HTML
+//! for people. [`ingest`] takes events that were recorded elsewhere. [`auth`] checks every request,
+//! by [`token`] wherever the server is not on a loopback address; [`login_throttle`] slows down
+//! whoever guesses tokens. [`monitoring`] is health, metrics, traces and shutdown. Errors outside
+//! of an operation's contract are a [`problem`].
 //!
-//! [`pages`] is the same for people, as HTML. [`ingest`] takes in what was heard elsewhere.
-//! [`running`] tells those who run the server how it fares. This crate translates. What the answers say is decided in the rooms.
+//! This crate translates. What an answer says is decided behind the operations, in the domain
+//! crates.
 
-mod api;
-mod document;
-mod guard;
-mod guesses;
+mod auth;
+mod body;
 mod ingest;
-mod operation;
+mod login_throttle;
+mod monitoring;
+mod openapi;
 mod pages;
 mod problem;
-mod running;
+mod rest;
 mod site;
 pub mod token;
 
-pub use guard::{Doors, Grant, Keys, KeysError};
-pub use running::{Adopt, Running, Stopping, ToolFigures, Vitals};
-pub use site::{Mount, Rooms, Site};
+pub use auth::{AccessPolicy, Grant, TokenStore, TokenStoreError};
+pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown};
+pub use site::{Mount, Site};

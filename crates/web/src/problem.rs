@@ -1,16 +1,17 @@
-//! What went wrong outside of any contract, in the form of RFC 9457.
+//! Errors outside of an operation's contract, in the form of RFC 9457.
 
 use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use kenning_app::Refused;
 use serde_json::json;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) detail: String,
-    /// When to try again, in seconds, where that makes sense at all.
+    /// When to try again, in seconds. Sent only with statuses that invite a retry.
     retry_after: u64,
 }
 
@@ -19,12 +20,24 @@ impl Problem {
         Self { status, detail: detail.into(), retry_after: 1 }
     }
 
-    pub(crate) fn wait(self, wait: Duration) -> Self {
+    pub(crate) fn retry_after(self, wait: Duration) -> Self {
         Self { retry_after: wait.as_secs() + 1, ..self }
     }
+}
 
-    pub(crate) fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests at once; try again soon")
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Busy(_) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many requests at once; try again soon",
+            ),
+            Refused::TimedOut(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, refused.to_string()),
+            Refused::Panicked => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "something went wrong here; it is logged",
+            ),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Bearer tokens: a name to look up and a secret to compare.
+//! Bearer tokens: an id to look up and a secret to compare.
 //!
-//! A token reads `kng_ID_SECRET`. Only the hash of the secret is kept, so that whoever reads the
-//! store cannot use it. The secret has 256 random bits: a plain hash is enough, nobody guesses it.
+//! A token reads `kng_ID_SECRET`. Only the hash of the secret is stored, so that read access to the
+//! store gives no token. The secret has 256 random bits, so a plain hash without salt is enough.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ const SECRET_BYTES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Send what was heard of a project's tools, and nothing else.
+    /// Send events of a project, and nothing else.
     Ingest,
     Read,
     /// Read and write.
@@ -62,16 +62,15 @@ impl FromStr for Scope {
     }
 }
 
-/// A token that nobody has seen yet. It is shown once.
+/// A new token. It is printed once.
 pub struct Minted {
     pub id: String,
-    /// What to give to the bearer.
+    /// The text to give to the bearer.
     pub token: String,
-    /// What to keep.
+    /// The hash to store.
     pub hash: String,
 }
 
-/// Makes a token.
 pub fn mint() -> Result<Minted, getrandom::Error> {
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id)?;
@@ -97,16 +96,14 @@ impl<'a> Presented<'a> {
         (fits && hexadecimal(id) && hexadecimal(secret)).then_some(Self { id, secret })
     }
 
-    /// Whether its secret is the one that was kept. Takes the same time wherever they differ,
-    /// because hashes of this kind are compared in constant time.
-    pub fn is(self, kept: &str) -> bool {
-        Hash::from_hex(kept).is_ok_and(|kept| kept == blake3::hash(self.secret.as_bytes()))
+    /// Whether its secret has the stored hash. `blake3` compares hashes in constant time.
+    pub fn matches(self, stored: &str) -> bool {
+        Hash::from_hex(stored).is_ok_and(|stored| stored == blake3::hash(self.secret.as_bytes()))
     }
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Debug for Minted {
@@ -126,18 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_known_again_and_no_other_is() {
+    fn a_token_matches_its_own_hash_only() {
         let (one, other) = (mint().expect("random bytes"), mint().expect("random bytes"));
         let presented = Presented::read(&one.token).expect("a token");
         assert_eq!(presented.id, one.id);
-        assert!(presented.is(&one.hash));
-        assert!(!presented.is(&other.hash));
-        assert!(!presented.is("not a hash"));
-        assert!(!one.hash.contains(&one.token[17..]), "the secret itself is not kept");
+        assert!(presented.matches(&one.hash));
+        assert!(!presented.matches(&other.hash));
+        assert!(!presented.matches("not a hash"));
+        assert!(!one.hash.contains(&one.token[17..]), "the secret itself is not stored");
     }
 
     #[test]
-    fn what_is_not_a_token_is_not_read() {
+    fn malformed_tokens_are_rejected() {
         let token = mint().expect("random bytes").token;
         for text in ["", "kng", "kng_", "kng_a_b", &token[1..], &token[..80], &format!("{token}0")]
         {
@@ -146,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_allows_what_it_says() {
+    fn scopes_allow_what_they_name() {
         let allowed = |scope: Scope| Scope::ALL.map(|wanted| scope.allows(wanted));
         assert_eq!(allowed(Scope::Ingest), [true, false, false]);
         assert_eq!(allowed(Scope::Read), [false, true, false]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kenning_store::{Store, TokenRecord};
 use kenning_web::token::{Presented, Scope, mint};
-use kenning_web::{Grant, Keys, KeysError};
+use kenning_web::{Grant, TokenStore, TokenStoreError};
 use serde_json::json;
 
 use super::Context;
@@ -69,22 +69,22 @@ fn list_text(tokens: &[TokenRecord]) -> String {
     lines.join("\n")
 }
 
-/// The store's tokens, as the web asks for them.
-pub(super) struct StoredKeys(pub(super) Arc<Store>);
+/// The tokens of the store.
+pub(super) struct StoredTokens(pub(super) Arc<Store>);
 
-impl Keys for StoredKeys {
-    fn grant(&self, token: &str) -> Result<Option<Grant>, KeysError> {
+impl TokenStore for StoredTokens {
+    fn grant(&self, token: &str) -> Result<Option<Grant>, TokenStoreError> {
         let Some(presented) = Presented::read(token) else { return Ok(None) };
-        let kept = self.0.token(presented.id).map_err(|error| KeysError(Box::new(error)))?;
-        let kept = kept.filter(|kept| presented.is(&kept.hash));
+        let kept = self.0.token(presented.id).map_err(|error| TokenStoreError(Box::new(error)))?;
+        let kept = kept.filter(|kept| presented.matches(&kept.hash));
         Ok(kept.and_then(|kept| {
             let scope = kept.scope.parse().ok()?;
             Some(Grant { scope, project: kept.project, by_token: true })
         }))
     }
 
-    fn has_secret(&self, project: &str) -> Result<bool, KeysError> {
-        let tokens = self.0.tokens().map_err(|error| KeysError(Box::new(error)))?;
+    fn has_secret(&self, project: &str) -> Result<bool, TokenStoreError> {
+        let tokens = self.0.tokens().map_err(|error| TokenStoreError(Box::new(error)))?;
         Ok(tokens.iter().any(|token| token.project.as_deref() == Some(project)))
     }
 }

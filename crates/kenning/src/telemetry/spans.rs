@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kenning_gaps::Redactor;
-use kenning_web::Adopt;
+use kenning_web::AdoptTrace;
 use opentelemetry::KeyValue;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::TracerProvider;
@@ -78,7 +78,7 @@ impl Spans {
 }
 
 /// Makes a span part of the trace of the caller's `traceparent`; `None` if nothing is traced.
-pub(crate) fn adopt() -> Option<Adopt> {
+pub(crate) fn adopt() -> Option<AdoptTrace> {
     PROPAGATOR.get()?;
     Some(|span, headers| {
         let Some(propagator) = PROPAGATOR.get() else { return };

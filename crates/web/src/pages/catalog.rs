@@ -10,11 +10,11 @@ use super::form::link;
 use super::layout::{Tab, badge, choice, table};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let catalog = &rooms.catalog;
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let catalog = &services.catalog;
     let wanted = visit.fields.text("category");
     let categories = catalog.categories();
     let shown: Vec<&str> = categories
@@ -86,18 +86,18 @@ fn mark(claim: Option<&Claim>) -> (&'static str, &'static str) {
 }
 
 /// One cell: what is known, and the sources.
-pub(super) fn claim(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
+pub(super) fn claim(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let (agent, capability) = (visit.fields.text("agent"), visit.fields.text("capability"));
-    let embed = |text: &str| rooms.library.embed(text);
+    let embed = |text: &str| services.library.embed(text);
     let request = LookupRequest { agent: agent.to_owned(), capability: capability.to_owned() };
-    let found = rooms.catalog.lookup(&request, &embed)?;
-    let name = rooms.catalog.agent(&found.agent).map_or(agent, |agent| agent.name.as_str());
+    let found = services.catalog.lookup(&request, &embed)?;
+    let name = services.catalog.agent(&found.agent).map_or(agent, |agent| agent.name.as_str());
     let sources = match &found.capability {
         None => Vec::new(),
         Some(known) => {
             let (agent, capability) = (Some(found.agent.clone()), Some(known.name.clone()));
             let asked = SourcesRequest { agent, capability };
-            let sourced = rooms.catalog.sources(&asked, Utc::now().date_naive(), &embed)?;
+            let sourced = services.catalog.sources(&asked, Utc::now().date_naive(), &embed)?;
             sourced.claims.into_iter().flat_map(|claim| claim.sources).collect()
         }
     };

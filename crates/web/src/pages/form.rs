@@ -1,16 +1,16 @@
-//! What a browser sends, and how a form of ours is known again.
+//! Form fields, and protection of forms against other sites (CSRF).
 
 use blake3::Hash;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::token::hex;
 
-/// The field that shows that a form came from a page of ours.
+/// The field that proves that a form came from one of our pages.
 pub(super) const TOKEN: &str = "form_token";
 /// The cookie it belongs to.
 pub(super) const COOKIE: &str = "kenning_form";
 
-/// Known to this process alone. A form carries the keyed hash of a cookie that only this site can
+/// Known to this process only. A form carries the keyed hash of a cookie that only this site can
 /// read: another site can neither read the one nor compute the other.
 pub(crate) struct FormKey([u8; 32]);
 
@@ -42,7 +42,7 @@ pub(super) fn cookie() -> Result<String, getrandom::Error> {
     Ok(hex(&bytes))
 }
 
-/// The fields of a query or a form, with what stands in the path.
+/// The fields of the path, the query and the form.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Vec<(String, String)>);
 
@@ -51,13 +51,13 @@ impl Fields {
         Self(pairs)
     }
 
-    /// What was filled in.
+    /// The trimmed value; `None` if it is blank.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
         found.filter(|value| !value.is_empty())
     }
 
-    /// The same, or nothing.
+    /// The trimmed value, or an empty one.
     pub(super) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -66,7 +66,7 @@ impl Fields {
         self.get(name).map(str::to_owned)
     }
 
-    /// A number, if that is what was filled in.
+    /// The value as a number; `None` if it is not one.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.get(name)?.parse().ok()
     }
@@ -74,14 +74,14 @@ impl Fields {
 
 const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// An address with a query.
+/// A URL with a query.
 pub(super) fn link(path: &str, fields: &[(&str, &str)]) -> String {
     let pairs: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
 }
 
-/// A word in an address.
+/// Percent-encodes a part of a URL.
 pub(super) fn encoded(word: &str) -> String {
     utf8_percent_encode(word, &KEPT).to_string()
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_known_by_its_own_cookie_alone() {
+    fn a_form_token_fits_its_own_cookie_only() {
         let key = FormKey::new().expect("random bytes");
         let (one, other) = (cookie().expect("random bytes"), cookie().expect("random bytes"));
         assert!(key.fits(&one, &key.token(&one)));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hold_any_word() {
+    fn urls_encode_any_text() {
         assert_eq!(link("/node", &[("id", "a&b c/ü")]), "/node?id=a%26b%20c%2F%C3%BC");
         assert_eq!(link("/map", &[]), "/map");
     }

@@ -13,11 +13,11 @@ use super::gaps::{gap_table, proposal_table};
 use super::layout::{Tab, badge, form_token, table, time};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::{Rooms, now};
+use super::{Page, PageError};
+use kenning_app::Services;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let gaps = rooms.gaps()?;
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let gaps = services.gaps()?;
     let id = visit.fields.text("id").to_owned();
     let shown = gaps.show(&ShowGapRequest { id, max_sessions: None })?;
     let gap = &shown.gap;
@@ -28,7 +28,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
             (gap.requests) " by name, of project " b { (text(&gap.project_id)) } "; first "
             (time(gap.first_asked)) ", last " (time(gap.last_asked)) }
         (standing(&gap.status))
-        @if visit.may_write { (decisions(visit, gap, &others(rooms, gap)?)) }
+        @if visit.may_write { (decisions(visit, gap, &others(services, gap)?)) }
         @if gap.wordings.len() > 1 {
             h2 { "How it was put" }
             ul { @for wording in &gap.wordings { li { (text(wording)) } } }
@@ -81,10 +81,10 @@ fn standing(status: &Status) -> Markup {
 const OTHERS: usize = 200;
 
 /// Open gaps of the same project that it may be one with.
-fn others(rooms: &Rooms, gap: &ListedGap) -> Result<Vec<ListedGap>, Sorry> {
+fn others(services: &Services, gap: &ListedGap) -> Result<Vec<ListedGap>, PageError> {
     let project_id = Some(gap.project_id.clone());
     let request = GapsRequest { project_id, max_results: Some(OTHERS), ..GapsRequest::default() };
-    let mut others = rooms.gaps()?.gaps(&request)?.gaps;
+    let mut others = services.gaps()?.gaps(&request)?.gaps;
     others.retain(|other| other.id != gap.id);
     Ok(others)
 }
@@ -193,26 +193,28 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-pub(super) fn close(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn close(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let (by, note) = (visit.fields.text("by").to_owned(), visit.fields.text("note").to_owned());
-    rooms.gaps()?.close(&CloseGapRequest { id: id(visit), by, note }, now())?;
+    services.gaps()?.close(&CloseGapRequest { id: id(visit), by, note }, Services::now())?;
     Ok(back(visit, "closed"))
 }
 
-pub(super) fn mute(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
-    rooms.gaps()?.mute(&MuteGapRequest { id: id(visit) }, now())?;
+pub(super) fn mute(services: &Services, visit: &Visit) -> Result<String, PageError> {
+    services.gaps()?.mute(&MuteGapRequest { id: id(visit) }, Services::now())?;
     Ok(back(visit, "muted"))
 }
 
-pub(super) fn merge(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn merge(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let into = visit.fields.text("into").to_owned();
-    rooms.gaps()?.merge(&MergeGapRequest { id: id(visit), into: into.clone() }, now())?;
+    services
+        .gaps()?
+        .merge(&MergeGapRequest { id: id(visit), into: into.clone() }, Services::now())?;
     Ok(link(&format!("/gaps/{}", encoded(&into)), &[("done", "merged")]))
 }
 
-pub(super) fn reopen(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn reopen(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let because = visit.fields.text("because").to_owned();
-    rooms.gaps()?.reopen(&ReopenGapRequest { id: id(visit), because }, now())?;
+    services.gaps()?.reopen(&ReopenGapRequest { id: id(visit), because }, Services::now())?;
     Ok(back(visit, "reopened"))
 }
 

@@ -10,8 +10,8 @@ use super::layout::{Tab, badge, choice, empty, table, time};
 use super::overview::no_store;
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
 const PAGE: usize = 50;
 const STANDINGS: [(&str, &str); 5] = [
@@ -22,8 +22,8 @@ const STANDINGS: [(&str, &str); 5] = [
     ("all", "all"),
 ];
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let body = match &rooms.gaps {
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let body = match &services.gaps {
         None => html! { h1 { "Gaps" } (no_store("gaps")) },
         Some(gaps) => html! {
             h1 { "Gaps" }
@@ -46,7 +46,7 @@ fn standing(visit: &Visit) -> Standing {
     }
 }
 
-fn filter(gaps: &Gaps, visit: &Visit) -> Result<Markup, Sorry> {
+fn filter(gaps: &Gaps, visit: &Visit) -> Result<Markup, PageError> {
     let projects = gaps.projects()?;
     let options: Vec<(&str, &str)> = std::iter::once(("", "all"))
         .chain(projects.iter().map(|project| (project.as_str(), project.as_str())))
@@ -60,7 +60,7 @@ fn filter(gaps: &Gaps, visit: &Visit) -> Result<Markup, Sorry> {
     })
 }
 
-fn ranked(gaps: &Gaps, visit: &Visit) -> Result<Markup, Sorry> {
+fn ranked(gaps: &Gaps, visit: &Visit) -> Result<Markup, PageError> {
     let offset = visit.fields.number("from").unwrap_or(0);
     let found = gaps.gaps(&GapsRequest {
         project_id: visit.fields.owned("project"),
@@ -112,7 +112,7 @@ pub(super) fn gap_table(gaps: &[ListedGap]) -> Markup {
     }
 }
 
-fn proposals(gaps: &Gaps) -> Result<Markup, Sorry> {
+fn proposals(gaps: &Gaps) -> Result<Markup, PageError> {
     let all = gaps.proposals(&ProposalsRequest { status: Decision::All })?.proposals;
     let next = html! { "Agents propose files with " code { "propose_knowledge" }
     " where the server is started with " code { "--toolsets default,gaps-write" } "." };

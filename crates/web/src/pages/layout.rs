@@ -7,7 +7,7 @@ use super::assets::ASSETS;
 use super::form::{TOKEN, link};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
+use super::{Page, PageError};
 
 /// The views that can be gone to from everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub(super) fn frame(visit: &Visit, page: &Page) -> Markup {
             }
         }
         main id="main" tabindex="-1" {
-            @if let Some(sorry) = &visit.sorry {
-                (apology(&sorry.message, sorry.hint.as_deref()))
+            @if let Some(error) = &visit.error {
+                (error_notice(&error.message, error.hint.as_deref()))
             }
             @if let Some(done) = visit.fields.get("done").and_then(done) {
                 p class="notice good" role="status" { (done) }
@@ -135,7 +135,7 @@ fn done(code: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn apology(message: &str, hint: Option<&str>) -> Markup {
+pub(super) fn error_notice(message: &str, hint: Option<&str>) -> Markup {
     html! {
         div class="notice bad" role="alert" {
             p { (text(message)) }
@@ -145,10 +145,10 @@ pub(super) fn apology(message: &str, hint: Option<&str>) -> Markup {
 }
 
 /// In place of a view that cannot be shown.
-pub(super) fn sorry_page(sorry: &Sorry) -> Page {
+pub(super) fn error_page(error: &PageError) -> Page {
     let body = html! {
         h1 { "This cannot be shown" }
-        (apology(&sorry.message, sorry.hint.as_deref()))
+        (error_notice(&error.message, error.hint.as_deref()))
         p { a href="/" { "Back to the overview" } }
     };
     Page { title: "Not shown".to_owned(), tab: None, body }

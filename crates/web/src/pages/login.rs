@@ -1,4 +1,4 @@
-//! How a browser gets in where a token is needed.
+//! Login with a token, where the server needs one.
 
 use std::sync::Arc;
 
@@ -11,35 +11,35 @@ use maud::{Markup, html};
 
 use super::form::link;
 use super::visit::{Visit, is_secure};
-use super::{House, Sorry, html as page, layout, refused, see};
-use crate::guard::{COOKIE, known};
+use super::{PageError, PageState, html as page, layout, problem_page, redirect_to};
+use crate::auth::{COOKIE, grant};
 use crate::token::{Presented, Scope};
 
-pub(super) fn routes(house: &Arc<House>) -> Router {
-    let (asked, given, left) = (house.clone(), house.clone(), house.clone());
+pub(super) fn routes(state: &Arc<PageState>) -> Router {
+    let (asked, given, left) = (state.clone(), state.clone(), state.clone());
     Router::new()
         .route("/login", get(move |request| ask(asked, request)).post(move |r| enter(given, r)))
         .route("/logout", post(move |request| leave(left, request)))
 }
 
-/// Where one who has no token yet goes first.
+/// Sends a browser without a token to the login page.
 pub(crate) fn redirect(wanted: &Uri) -> Response {
     let wanted = wanted.path_and_query().map_or("/", |wanted| wanted.as_str());
-    see(&link("/login", &[("next", wanted)]))
+    redirect_to(&link("/login", &[("next", wanted)]))
 }
 
-async fn ask(house: Arc<House>, request: Request) -> Response {
-    if house.keys.is_none() {
-        return see("/");
+async fn ask(state: Arc<PageState>, request: Request) -> Response {
+    if state.tokens.is_none() {
+        return redirect_to("/");
     }
-    match Visit::begin(&house, request).await {
+    match Visit::begin(&state, request).await {
         Ok(visit) => show(visit),
-        Err(problem) => refused(&problem),
+        Err(problem) => problem_page(&problem),
     }
 }
 
 fn show(visit: Visit) -> Response {
-    let status = visit.sorry.as_ref().map_or(StatusCode::OK, |sorry| sorry.status);
+    let status = visit.error.as_ref().map_or(StatusCode::OK, |error| error.status);
     let mut response = page(status, layout::bare("Log in · Kenning", &form(&visit)));
     if let Some(cookie) = visit.new_cookie.and_then(|cookie| HeaderValue::try_from(cookie).ok()) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
@@ -50,8 +50,8 @@ fn show(visit: Visit) -> Response {
 fn form(visit: &Visit) -> Markup {
     html! {
         h1 { "Log in" }
-        @if let Some(sorry) = &visit.sorry {
-            (layout::apology(&sorry.message, sorry.hint.as_deref()))
+        @if let Some(error) = &visit.error {
+            (layout::error_notice(&error.message, error.hint.as_deref()))
         }
         p { "This server asks for a token. Whoever runs it makes one with "
             code { "kenning token create NAME --scope read" } "." }
@@ -65,43 +65,43 @@ fn form(visit: &Visit) -> Markup {
     }
 }
 
-async fn enter(house: Arc<House>, request: Request) -> Response {
-    let Some(keys) = house.keys.clone() else { return see("/") };
+async fn enter(state: Arc<PageState>, request: Request) -> Response {
+    let Some(tokens) = state.tokens.clone() else { return redirect_to("/") };
     let secure = is_secure(request.headers());
-    let mut visit = match Visit::begin(&house, request).await {
+    let mut visit = match Visit::begin(&state, request).await {
         Ok(visit) => visit,
-        Err(problem) => return refused(&problem),
+        Err(problem) => return problem_page(&problem),
     };
     let token = visit.fields.text("token").to_owned();
     let outcome = match visit.check_form() {
-        Err(sorry) => Err(sorry),
+        Err(error) => Err(error),
         Ok(()) if Presented::read(&token).is_none() => {
-            Err(Sorry::new(StatusCode::UNAUTHORIZED, "this is not a token"))
+            Err(PageError::new(StatusCode::UNAUTHORIZED, "this is not a token"))
         }
-        Ok(()) => match known(token.clone(), keys).await {
+        Ok(()) => match grant(token.clone(), tokens).await {
             Ok(grant) if grant.scope.allows(Scope::Read) => Ok(()),
             Ok(_) => {
-                Err(Sorry::new(StatusCode::FORBIDDEN, "this token allows to send events only"))
+                Err(PageError::new(StatusCode::FORBIDDEN, "this token allows to send events only"))
             }
-            Err(problem) => Err(Sorry::new(problem.status, problem.detail)),
+            Err(problem) => Err(PageError::new(problem.status, problem.detail)),
         },
     };
-    if let Err(sorry) = outcome {
-        visit.sorry = Some(sorry);
+    if let Err(error) = outcome {
+        visit.error = Some(error);
         return show(visit);
     }
-    with_cookie(see(next(&visit)), &format!("{COOKIE}={token}; Path=/{ATTRIBUTES}{secure}"))
+    with_cookie(redirect_to(next(&visit)), &format!("{COOKIE}={token}; Path=/{ATTRIBUTES}{secure}"))
 }
 
 const ATTRIBUTES: &str = "; HttpOnly; SameSite=Strict";
 
-async fn leave(house: Arc<House>, request: Request) -> Response {
-    match Visit::begin(&house, request).await {
+async fn leave(state: Arc<PageState>, request: Request) -> Response {
+    match Visit::begin(&state, request).await {
         Ok(visit) if visit.check_form().is_ok() => {
-            with_cookie(see("/login"), &format!("{COOKIE}=; Path=/; Max-Age=0{ATTRIBUTES}"))
+            with_cookie(redirect_to("/login"), &format!("{COOKIE}=; Path=/; Max-Age=0{ATTRIBUTES}"))
         }
-        Ok(_) => see("/"),
-        Err(problem) => refused(&problem),
+        Ok(_) => redirect_to("/"),
+        Err(problem) => problem_page(&problem),
     }
 }
 
@@ -113,7 +113,7 @@ fn with_cookie(response: Response, cookie: &str) -> Response {
     (headers, response).into_response()
 }
 
-/// The page that was wanted, if it is one of ours.
+/// The page to go to after the login; only paths of this server, so that no link leads elsewhere.
 fn next(visit: &Visit) -> &str {
     let next = visit.fields.text("next");
     let is_ours = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');

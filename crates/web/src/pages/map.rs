@@ -18,8 +18,8 @@ use super::layout::{Tab, empty, table};
 use super::text::text;
 use super::usage::shortened;
 use super::visit::Visit;
-use super::{House, Page, Sorry, refused};
-use crate::site::Rooms;
+use super::{Page, PageError, PageState, problem_page};
+use kenning_app::{AppState, Services, Workload};
 
 /// Files, or folders, that one drawing has.
 const MOST: usize = 200;
@@ -32,8 +32,8 @@ const WIDTH: usize = 1150;
 /// Columns of cells in one box.
 const COLUMNS: usize = 4;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let snapshot = rooms.library.snapshot();
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let snapshot = services.library.snapshot();
     let drawn = Drawn::of(&snapshot, visit.fields.get("folder"))?;
     let next = html! { "Write a Markdown file in a knowledge base; it appears here by itself." };
     let body = html! {
@@ -54,22 +54,22 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
     Ok(Page { title: "Map".to_owned(), tab: Some(Tab::Map), body })
 }
 
-/// Says when the map has changed.
-pub(super) fn version(house: &Arc<House>) -> MethodRouter {
-    let house = house.clone();
+/// Changes with the map, so that an open page can tell that it is stale.
+pub(super) fn version(state: &Arc<PageState>) -> MethodRouter {
+    let state = state.clone();
     get(move || async move {
-        let work = |rooms: &Rooms| fingerprint(&rooms.library.snapshot());
-        match house.desk.work("the map's version", work).await {
+        let work = |app: &AppState| fingerprint(&app.services.library.snapshot());
+        match state.app.work(Workload::Local, work).await {
             Ok(version) => {
                 let fresh = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
                 (fresh, axum::Json(json!({ "version": version }))).into_response()
             }
-            Err(problem) => refused(&problem),
+            Err(refused) => problem_page(&refused.into()),
         }
     })
 }
 
-/// Another one as soon as any file is.
+/// Differs as soon as any file does.
 fn fingerprint(snapshot: &Snapshot) -> String {
     let mut hash = blake3::Hasher::new();
     for root in snapshot.roots() {
@@ -108,14 +108,14 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn of(snapshot: &Snapshot, folder: Option<&str>) -> Result<Self, Sorry> {
+    fn of(snapshot: &Snapshot, folder: Option<&str>) -> Result<Self, PageError> {
         if let Some(wanted) = folder {
             let roots: Vec<_> =
                 snapshot.roots().filter(|&root| folder_of(root) == wanted).collect();
             if roots.is_empty() {
                 let message = format!("there is no folder `{wanted}`");
-                let sorry = Sorry::new(StatusCode::NOT_FOUND, message);
-                return Err(sorry.hint("the map of all has those there are"));
+                let error = PageError::new(StatusCode::NOT_FOUND, message);
+                return Err(error.hint("the map of all has those there are"));
             }
             let folder = Some(wanted.to_owned());
             return Ok(Self { folder, ..Self::files(snapshot, &roots) });

@@ -1,9 +1,9 @@
-//! The same for people: one view in each file, made on the server.
+//! HTML pages, rendered on the server: one view in each file.
 //!
-//! A view reads and returns a [`Page`]; an act changes something and says where to go next. Both
-//! run off the async threads. If an act fails, its view is shown again with what was filled in.
-//! [`layout`] is what pages have in common, [`text`] how they show what others wrote, [`form`]
-//! how a form of ours is known again, [`visit`] who is there and what was asked.
+//! A view reads and returns a [`Page`]; an action changes something and returns where to go next.
+//! Both run under the application's limits, off the async threads. If an action fails, its view is
+//! rendered again with what was filled in. [`layout`] is what pages share, [`text`] escapes what
+//! others wrote, [`form`] protects forms against other sites, [`visit`] is one request to a page.
 
 mod assets;
 mod catalog;
@@ -34,136 +34,141 @@ use maud::Markup;
 
 use self::layout::Tab;
 use self::visit::Visit;
-use crate::guard::{Doors, Keys, wants_page};
+use crate::auth::{AccessPolicy, TokenStore, wants_page};
 use crate::problem::Problem;
-use crate::site::{Desk, Rooms};
+use kenning_app::{AppState, Fault, Services, Workload};
 
 pub(crate) use form::FormKey;
 pub(crate) use layout::document;
 
-/// A view, ready to be framed.
+/// A view without the frame around it.
 struct Page {
     title: String,
     tab: Option<Tab>,
     body: Markup,
 }
 
-/// Why something cannot be shown or done, and the way out.
+/// Why a page or an action failed, and the way out.
 #[derive(Debug)]
-struct Sorry {
+struct PageError {
     status: StatusCode,
     message: String,
     hint: Option<String>,
 }
 
-type View = fn(&Rooms, &Visit) -> Result<Page, Sorry>;
+type View = fn(&Services, &Visit) -> Result<Page, PageError>;
 /// Returns where to go next.
-type Act = fn(&Rooms, &Visit) -> Result<String, Sorry>;
+type Action = fn(&Services, &Visit) -> Result<String, PageError>;
 
-/// What pages are made in.
-struct House {
-    desk: Arc<Desk>,
+struct PageState {
+    app: AppState,
     key: FormKey,
-    /// Whether browsers have to log in.
-    keys: Option<Arc<dyn Keys>>,
+    /// `Some` if browsers have to log in.
+    tokens: Option<Arc<dyn TokenStore>>,
 }
 
-pub(crate) fn routes(desk: Arc<Desk>, key: FormKey, doors: &Doors) -> Router {
-    let keys = match doors {
-        Doors::Token(keys) => Some(keys.clone()),
-        Doors::Loopback { .. } => None,
+pub(crate) fn routes(app: AppState, key: FormKey, access: &AccessPolicy) -> Router {
+    let tokens = match access {
+        AccessPolicy::Token(tokens) => Some(tokens.clone()),
+        AccessPolicy::Loopback { .. } => None,
     };
-    let house = Arc::new(House { desk, key, keys });
-    let view = |view: View| shown(&house, view);
-    let act = |view: View, act: Act| shown(&house, view).post(done(&house, view, act));
+    let state = Arc::new(PageState { app, key, tokens });
+    // Views that draw on memory alone stay available while the store does not answer.
+    let local = |view: View| view_route(&state, Workload::Local, view);
+    let stored = |view: View| view_route(&state, Workload::Store, view);
+    let action = |view: View, action: Action| {
+        view_route(&state, Workload::Store, view).post(action_route(&state, view, action))
+    };
     Router::new()
-        .route("/", view(overview::view))
-        .route("/search", view(search::view))
-        .route("/node", view(node::view))
-        .route("/catalog", view(catalog::view))
-        .route("/catalog/claim", view(catalog::claim))
-        .route("/registry", view(registry::view))
-        .route("/registry/agents", act(registry::view, registry::add_agent))
-        .route("/registry/skills", act(registry::view, registry::register))
-        .route("/registry/deactivate", act(registry::view, registry::deactivate))
-        .route("/gaps", view(gaps::view))
-        .route("/gaps/{id}", view(gap::view))
-        .route("/gaps/{id}/close", act(gap::view, gap::close))
-        .route("/gaps/{id}/mute", act(gap::view, gap::mute))
-        .route("/gaps/{id}/merge", act(gap::view, gap::merge))
-        .route("/gaps/{id}/reopen", act(gap::view, gap::reopen))
-        .route("/proposals/{id}", view(proposal::view))
-        .route("/proposals/{id}/accept", act(proposal::view, proposal::accept))
-        .route("/proposals/{id}/reject", act(proposal::view, proposal::reject))
-        .route("/usage", view(usage::view))
-        .route("/map", view(map::view))
-        .route("/map/version", map::version(&house))
-        .route("/compose", view(compose::view))
-        .route("/compose/artifact/{id}", view(compose::artifact))
-        .route("/compose/artifact/{id}/build", act(compose::artifact, compose::build))
-        .route("/compose/content/{id}", view(compose::content))
-        .route("/compose/content/{id}/generate", act(compose::content, compose::generate))
-        .merge(login::routes(&house))
+        .route("/", stored(overview::view))
+        .route("/search", local(search::view))
+        .route("/node", local(node::view))
+        .route("/catalog", local(catalog::view))
+        .route("/catalog/claim", local(catalog::claim))
+        .route("/registry", stored(registry::view))
+        .route("/registry/agents", action(registry::view, registry::add_agent))
+        .route("/registry/skills", action(registry::view, registry::register))
+        .route("/registry/deactivate", action(registry::view, registry::deactivate))
+        .route("/gaps", stored(gaps::view))
+        .route("/gaps/{id}", stored(gap::view))
+        .route("/gaps/{id}/close", action(gap::view, gap::close))
+        .route("/gaps/{id}/mute", action(gap::view, gap::mute))
+        .route("/gaps/{id}/merge", action(gap::view, gap::merge))
+        .route("/gaps/{id}/reopen", action(gap::view, gap::reopen))
+        .route("/proposals/{id}", stored(proposal::view))
+        .route("/proposals/{id}/accept", action(proposal::view, proposal::accept))
+        .route("/proposals/{id}/reject", action(proposal::view, proposal::reject))
+        .route("/usage", stored(usage::view))
+        .route("/map", local(map::view))
+        .route("/map/version", map::version(&state))
+        .route("/compose", stored(compose::view))
+        .route("/compose/artifact/{id}", stored(compose::artifact))
+        .route("/compose/artifact/{id}/build", action(compose::artifact, compose::build))
+        .route("/compose/content/{id}", stored(compose::content))
+        .route("/compose/content/{id}/generate", action(compose::content, compose::generate))
+        .merge(login::routes(&state))
         .merge(assets::routes())
 }
 
-/// A view that is asked for.
-fn shown(house: &Arc<House>, view: View) -> MethodRouter {
-    let house = house.clone();
+fn view_route(state: &Arc<PageState>, workload: Workload, view: View) -> MethodRouter {
+    let state = state.clone();
     get(move |request: Request| async move {
-        match Visit::begin(&house, request).await {
-            Ok(visit) => show(&house, view, visit).await,
-            Err(problem) => refused(&problem),
+        match Visit::begin(&state, request).await {
+            Ok(visit) => render(&state, workload, view, visit).await,
+            Err(problem) => problem_page(&problem),
         }
     })
 }
 
-/// Something that is to be done.
-fn done(house: &Arc<House>, view: View, act: Act) -> impl Fn(Request) -> Answering + Clone + use<> {
-    let house = house.clone();
+fn action_route(
+    state: &Arc<PageState>,
+    view: View,
+    action: Action,
+) -> impl Fn(Request) -> BoxedResponse + Clone + use<> {
+    let state = state.clone();
     move |request: Request| {
-        let house = house.clone();
+        let state = state.clone();
         Box::pin(async move {
-            match Visit::begin(&house, request).await {
-                Ok(visit) => attempt(&house, view, act, visit).await,
-                Err(problem) => refused(&problem),
+            match Visit::begin(&state, request).await {
+                Ok(visit) => perform(&state, view, action, visit).await,
+                Err(problem) => problem_page(&problem),
             }
         })
     }
 }
 
-type Answering = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
+type BoxedResponse = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
 
-async fn attempt(house: &Arc<House>, view: View, act: Act, mut visit: Visit) -> Response {
-    if let Err(sorry) = visit.may_act() {
-        visit.sorry = Some(sorry);
-        return show(house, view, visit).await;
+async fn perform(state: &PageState, view: View, action: Action, mut visit: Visit) -> Response {
+    if let Err(error) = visit.may_act() {
+        visit.error = Some(error);
+        return render(state, Workload::Store, view, visit).await;
     }
-    let work = move |rooms: &Rooms| {
-        let outcome = act(rooms, &visit);
+    let work = move |app: &AppState| {
+        let outcome = action(&app.services, &visit);
         (visit, outcome)
     };
-    match house.desk.work("an act of a page", work).await {
-        Ok((_, Ok(next))) => see(&next),
-        Ok((mut visit, Err(sorry))) => {
-            visit.sorry = Some(sorry);
-            show(house, view, visit).await
+    match state.app.work(Workload::Store, work).await {
+        Ok((_, Ok(next))) => redirect_to(&next),
+        Ok((mut visit, Err(error))) => {
+            visit.error = Some(error);
+            render(state, Workload::Store, view, visit).await
         }
-        Err(problem) => refused(&problem),
+        Err(refused) => problem_page(&refused.into()),
     }
 }
 
-async fn show(house: &Arc<House>, view: View, visit: Visit) -> Response {
-    let work = move |rooms: &Rooms| {
-        let page = view(rooms, &visit);
-        let status = match (&page, &visit.sorry) {
-            (Err(sorry), _) | (Ok(_), Some(sorry)) => sorry.status,
+async fn render(state: &PageState, workload: Workload, view: View, visit: Visit) -> Response {
+    let work = move |app: &AppState| {
+        let page = view(&app.services, &visit);
+        let status = match (&page, &visit.error) {
+            (Err(error), _) | (Ok(_), Some(error)) => error.status,
             (Ok(_), None) => StatusCode::OK,
         };
-        let page = page.unwrap_or_else(|sorry| layout::sorry_page(&sorry));
+        let page = page.unwrap_or_else(|error| layout::error_page(&error));
         (status, layout::frame(&visit, &page), visit.new_cookie)
     };
-    match house.desk.work("a page", work).await {
+    match state.app.work(workload, work).await {
         Ok((status, markup, cookie)) => {
             let mut response = html(status, markup);
             if let Some(cookie) = cookie.as_deref().and_then(|cookie| cookie.parse().ok()) {
@@ -171,7 +176,7 @@ async fn show(house: &Arc<House>, view: View, visit: Visit) -> Response {
             }
             response
         }
-        Err(problem) => refused(&problem),
+        Err(refused) => problem_page(&refused.into()),
     }
 }
 
@@ -179,13 +184,13 @@ const CONTENT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; 
                        connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
                        base-uri 'none'";
 
-/// A page may load what is ours and nothing else, is in nobody's frame and in nobody's cache.
+/// A page may load only its own assets, be framed by no site, and be cached by nobody.
 pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
     let headers: [(HeaderName, &str); 6] = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, CONTENT),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // With less, browsers would not say that a form came from here.
+        // With a stricter policy browsers would not send the origin of a form.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -194,23 +199,23 @@ pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
     (status, HeaderMap::from_iter(headers), markup.into_string()).into_response()
 }
 
-/// Goes on to a page of ours.
-fn see(address: &str) -> Response {
+/// Goes on to another page.
+fn redirect_to(address: &str) -> Response {
     let address = HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("/"));
     (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
 }
 
-fn refused(problem: &Problem) -> Response {
-    html(problem.status, layout::bare("Kenning", &layout::apology(&problem.detail, None)))
+fn problem_page(problem: &Problem) -> Response {
+    html(problem.status, layout::bare("Kenning", &layout::error_notice(&problem.detail, None)))
 }
 
-/// For people a page, for programs a problem.
-pub(crate) async fn nothing_here(request: Request) -> Response {
+/// A page for browsers, a problem for programs.
+pub(crate) async fn not_found(request: Request) -> Response {
     let problem = Problem::new(StatusCode::NOT_FOUND, "there is nothing here");
-    if wants_page(request.headers()) { refused(&problem) } else { problem.into_response() }
+    if wants_page(request.headers()) { problem_page(&problem) } else { problem.into_response() }
 }
 
-impl Sorry {
+impl PageError {
     fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), hint: None }
     }
@@ -221,58 +226,49 @@ impl Sorry {
     }
 }
 
-impl From<kenning_knowledge::Error> for Sorry {
+impl From<Fault> for PageError {
+    fn from(fault: Fault) -> Self {
+        Self { status: fault.status(), message: fault.message, hint: fault.hint }
+    }
+}
+
+impl From<kenning_knowledge::Error> for PageError {
     fn from(error: kenning_knowledge::Error) -> Self {
-        Self::new(crate::api::status(error.code()), error.to_string()).hint(error.hint())
+        Fault::from(error).into()
     }
 }
 
-impl From<kenning_catalog::Error> for Sorry {
+impl From<kenning_catalog::Error> for PageError {
     fn from(error: kenning_catalog::Error) -> Self {
-        Self::new(crate::api::status(error.code()), error.to_string()).hint(error.hint())
+        Fault::from(error).into()
     }
 }
 
-impl From<kenning_registry::Error> for Sorry {
+impl From<kenning_registry::Error> for PageError {
     fn from(error: kenning_registry::Error) -> Self {
-        if let kenning_registry::Error::Database(source) = &error {
-            tracing::error!(%source, "the registry's store failed");
-        }
-        let hint = error.hint().map(str::to_owned);
-        Self { hint, ..Self::new(status(error.http_status()), error.to_string()) }
+        Fault::from(error).into()
     }
 }
 
-impl From<kenning_compose::Error> for Sorry {
-    fn from(error: kenning_compose::Error) -> Self {
-        if error.code() == kenning_compose::Code::StorageError {
-            tracing::error!(?error, "the workspace or its state failed");
-        }
-        Self { hint: error.hint(), ..Self::new(status(error.code().http_status()), said(&error)) }
-    }
-}
-
-/// All that is wrong with a config, rather than the first of it.
-fn said(error: &kenning_compose::Error) -> String {
-    match error {
-        kenning_compose::Error::InvalidConfig { config_type, id, issues } => {
-            let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
-            format!("{config_type} config `{id}` is not valid: {}", issues.join("; "))
-        }
-        other => other.to_string(),
-    }
-}
-
-impl From<kenning_gaps::Error> for Sorry {
+impl From<kenning_gaps::Error> for PageError {
     fn from(error: kenning_gaps::Error) -> Self {
-        if error.code() == kenning_gaps::Code::DatabaseError {
-            tracing::error!(?error, "the store of gaps failed");
-        }
-        let hint = error.hint().map(str::to_owned);
-        Self { hint, ..Self::new(status(error.http_status()), error.to_string()) }
+        Fault::from(error).into()
     }
 }
 
-fn status(number: u16) -> StatusCode {
-    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+impl From<kenning_compose::Error> for PageError {
+    fn from(error: kenning_compose::Error) -> Self {
+        let all_issues = all_issues(&error);
+        let page_error = Self::from(Fault::from(error));
+        Self { message: all_issues.unwrap_or(page_error.message), ..page_error }
+    }
+}
+
+/// A person corrects a config at once, so all that is wrong with it is listed, not only the first.
+fn all_issues(error: &kenning_compose::Error) -> Option<String> {
+    let kenning_compose::Error::InvalidConfig { config_type, id, issues } = error else {
+        return None;
+    };
+    let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+    Some(format!("{config_type} config `{id}` is not valid: {}", issues.join("; ")))
 }

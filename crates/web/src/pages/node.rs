@@ -7,11 +7,11 @@ use maud::{Markup, html};
 use super::layout::{Tab, badge, node, table};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let snapshot = rooms.library.snapshot();
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let snapshot = services.library.snapshot();
     let shown = snapshot.resolve(visit.fields.text("id"))?;
     let body = html! {
         p class="crumbs" {
@@ -54,7 +54,7 @@ fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn dependencies(snapshot: &Snapshot, of: NodeRef<'_>) -> Result<Markup, Sorry> {
+fn dependencies(snapshot: &Snapshot, of: NodeRef<'_>) -> Result<Markup, PageError> {
     let (node_id, direction) = (of.id().to_owned(), Direction::Both);
     let found =
         snapshot.dependencies(&DependenciesRequest { node_id, direction, depth: MAX_DEPTH })?;

@@ -13,8 +13,8 @@ use super::form::encoded;
 use super::layout::{Tab, badge, empty, gauge, table, time};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
 const RECENT: usize = 5;
 const RECENT_CALLS: usize = 8;
@@ -29,9 +29,9 @@ struct Counts {
     calls: Vec<RecentCall>,
 }
 
-pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
-    let snapshot = rooms.library.snapshot();
-    let counts = counts(rooms)?;
+pub(super) fn view(services: &Services, _: &Visit) -> Result<Page, PageError> {
+    let snapshot = services.library.snapshot();
+    let counts = counts(services)?;
     let body = html! {
         h1 { "Overview" }
         p class="lead" { "What is known here, what is missing, and what to do next." }
@@ -53,13 +53,13 @@ pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
     Ok(Page { title: "Overview".to_owned(), tab: Some(Tab::Overview), body })
 }
 
-fn counts(rooms: &Rooms) -> Result<Counts, Sorry> {
+fn counts(services: &Services) -> Result<Counts, PageError> {
     let one = ListAgentsRequest { max_results: Some(1), cursor: None };
-    let agents = rooms.registry.as_ref().map(|registry| registry.agents(&one)).transpose()?;
-    let gaps = rooms.gaps.as_ref().map(|gaps| gaps.newest(RECENT)).transpose()?;
-    let calls = rooms.gaps.as_ref().map(|gaps| gaps.recent_calls(RECENT_CALLS)).transpose()?;
+    let agents = services.registry.as_ref().map(|registry| registry.agents(&one)).transpose()?;
+    let gaps = services.gaps.as_ref().map(|gaps| gaps.newest(RECENT)).transpose()?;
+    let calls = services.gaps.as_ref().map(|gaps| gaps.recent_calls(RECENT_CALLS)).transpose()?;
     let pending = ProposalsRequest::default();
-    let proposals = rooms.gaps.as_ref().map(|gaps| gaps.proposals(&pending)).transpose()?;
+    let proposals = services.gaps.as_ref().map(|gaps| gaps.proposals(&pending)).transpose()?;
     let open = gaps.as_ref().map(|gaps| gaps.total_available);
     let recent = gaps.map(|gaps| gaps.gaps).unwrap_or_default();
     Ok(Counts {

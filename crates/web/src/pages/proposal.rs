@@ -8,12 +8,12 @@ use super::form::{encoded, link};
 use super::layout::{Tab, badge, form_token, time};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::api::accept_proposal;
-use crate::site::{Rooms, now};
+use super::{Page, PageError};
+use kenning_app::Services;
+use kenning_app::gaps::accept_proposal;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let proposal = rooms.gaps()?.proposal(&ShowProposalRequest { id: id(visit) })?;
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let proposal = services.gaps()?.proposal(&ShowProposalRequest { id: id(visit) })?;
     let body = html! {
         p class="crumbs" { a href="/gaps#proposals" { "Proposals" } " › " code { (text(&proposal.id)) } }
         h1 { (text(&proposal.title)) }
@@ -62,15 +62,17 @@ fn decisions(visit: &Visit, proposal: &Proposal) -> Markup {
     }
 }
 
-pub(super) fn accept(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn accept(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let by = visit.fields.text("by").to_owned();
-    accept_proposal(rooms, &AcceptProposalRequest { id: id(visit), by })?;
+    accept_proposal(services, &AcceptProposalRequest { id: id(visit), by })?;
     Ok(back(visit, "accepted"))
 }
 
-pub(super) fn reject(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn reject(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let (by, reason) = (visit.fields.text("by").to_owned(), visit.fields.text("reason").to_owned());
-    rooms.gaps()?.reject(&RejectProposalRequest { id: id(visit), by, reason }, now())?;
+    services
+        .gaps()?
+        .reject(&RejectProposalRequest { id: id(visit), by, reason }, Services::now())?;
     Ok(back(visit, "rejected"))
 }
 

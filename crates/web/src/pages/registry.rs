@@ -13,13 +13,13 @@ use super::layout::{Tab, badge, bar, empty, form_token, table};
 use super::overview::no_store;
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
 const SHOWN: usize = 200;
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let body = match &rooms.registry {
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let body = match &services.registry {
         None => html! { h1 { "Registry" } (no_store("a registry")) },
         Some(registry) => html! {
             h1 { "Registry" }
@@ -27,7 +27,7 @@ pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
             (query_form(visit))
             @match visit.fields.number("agent") {
                 // After a mistake the number may be part of it.
-                Some(agent) if visit.sorry.is_none() => (one_agent(registry, visit, agent)?),
+                Some(agent) if visit.error.is_none() => (one_agent(registry, visit, agent)?),
                 _ => (agents(registry)?),
             }
             (skills(registry, visit)?)
@@ -50,7 +50,7 @@ fn query_form(visit: &Visit) -> Markup {
     }
 }
 
-fn agents(registry: &Registry) -> Result<Markup, Sorry> {
+fn agents(registry: &Registry) -> Result<Markup, PageError> {
     let found = registry.agents(&ListAgentsRequest { max_results: Some(SHOWN), cursor: None })?;
     let next = html! { "Add one below, or with " code { "kenning agents add NAME" } "." };
     Ok(html! {
@@ -78,7 +78,7 @@ fn agents(registry: &Registry) -> Result<Markup, Sorry> {
     })
 }
 
-fn one_agent(registry: &Registry, visit: &Visit, agent_id: i64) -> Result<Markup, Sorry> {
+fn one_agent(registry: &Registry, visit: &Visit, agent_id: i64) -> Result<Markup, PageError> {
     let agent = registry.agent(&GetAgentRequest { agent_id })?.agent;
     let held = registry.get(&GetRequest { active_only: false, ..GetRequest::of(agent_id) })?;
     let next = html! { "Register one below, or with " code { "kenning skills sync --agent " (agent_id) } "." };
@@ -118,7 +118,7 @@ fn deactivate_form(visit: &Visit, agent: i64, skill: &str) -> Markup {
     }
 }
 
-fn skills(registry: &Registry, visit: &Visit) -> Result<Markup, Sorry> {
+fn skills(registry: &Registry, visit: &Visit) -> Result<Markup, PageError> {
     let query = visit.fields.owned("query");
     let request = ListRequest {
         active_only: false,
@@ -192,13 +192,13 @@ fn forms(visit: &Visit) -> Markup {
     }
 }
 
-pub(super) fn add_agent(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn add_agent(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let (name, id) = (visit.fields.text("name").to_owned(), number(visit, "id")?);
-    let added = rooms.registry()?.add_agent(&AddAgentRequest { name, id })?;
+    let added = services.registry()?.add_agent(&AddAgentRequest { name, id })?;
     Ok(back(added.agent.id, "agent"))
 }
 
-pub(super) fn register(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn register(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let skill = CapabilityInput {
         skill_name: visit.fields.text("skill").to_owned(),
         version: visit.fields.text("version").to_owned(),
@@ -207,14 +207,14 @@ pub(super) fn register(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
     };
     let agent_id = number(visit, "agent")?.unwrap_or_default();
     let request = RegisterRequest { agent_id, capabilities: vec![skill], upsert: true };
-    rooms.registry()?.register(&request)?;
+    services.registry()?.register(&request)?;
     Ok(back(agent_id, "skill"))
 }
 
-pub(super) fn deactivate(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
+pub(super) fn deactivate(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let agent_id = number(visit, "agent")?.unwrap_or_default();
     let skill_name = visit.fields.text("skill").to_owned();
-    rooms.registry()?.deactivate(&DeactivateRequest { agent_id, skill_name })?;
+    services.registry()?.deactivate(&DeactivateRequest { agent_id, skill_name })?;
     Ok(back(agent_id, "deactivated"))
 }
 
@@ -222,7 +222,7 @@ fn back(agent: i64, done: &str) -> String {
     link("/registry", &[("agent", &agent.to_string()), ("done", done)])
 }
 
-fn number(visit: &Visit, name: &str) -> Result<Option<i64>, Sorry> {
+fn number(visit: &Visit, name: &str) -> Result<Option<i64>, PageError> {
     let wrong = |_| kenning_registry::Error::invalid(name, "is not a whole number").into();
     visit.fields.get(name).map(str::parse).transpose().map_err(wrong)
 }

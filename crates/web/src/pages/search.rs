@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use super::layout::{Tab, badge, bar, choice, empty, line, node, table};
 use super::text::{marked, text};
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
 const TYPES: [(&str, &str); 3] =
     [("hybrid", "both"), ("keyword", "matching words"), ("semantic", "meaning")];
@@ -25,11 +25,11 @@ const TASKS: [(&str, &str); 8] = [
 
 /// Nothing that is tried here counts as used or as missed.
 #[expect(clippy::unnecessary_wraps, reason = "other views can fail")]
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let snapshot = rooms.library.snapshot();
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let snapshot = services.library.snapshot();
     let found = visit.fields.get("query").map(|query| snapshot.search(&search(visit, query)));
     let task = visit.fields.get("task");
-    let advised = task.map(|task| snapshot.discover(&discover(visit, task), &rooms.discovery));
+    let advised = task.map(|task| snapshot.discover(&discover(visit, task), &services.discovery));
     let body = html! {
         h1 { "Search" }
         p class="lead" { "Ask as an agent does, and see why it gets what it gets. Nothing here counts as used." }
@@ -132,8 +132,8 @@ fn discover_form(visit: &Visit) -> Markup {
     }
 }
 
-fn refused(sorry: &Sorry) -> Markup {
-    super::layout::apology(&sorry.message, sorry.hint.as_deref())
+fn refused(error: &PageError) -> Markup {
+    super::layout::error_notice(&error.message, error.hint.as_deref())
 }
 
 fn results(found: &SearchResponse, query: &str) -> Markup {

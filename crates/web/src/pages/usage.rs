@@ -8,24 +8,24 @@ use super::layout::{Tab, choice, empty, node, table};
 use super::overview::no_store;
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::{Rooms, now};
+use super::{Page, PageError};
+use kenning_app::Services;
 
 const DAYS: [(&str, &str); 4] =
     [("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("", "all that is counted")];
 
-pub(super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let body = match &rooms.usage {
+pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let body = match &services.usage {
         None => html! { h1 { "Usage" } (no_store("counts")) },
         Some(log) => {
             let days: Option<u64> = visit.fields.number("days");
-            let from = days.map(|days| now().saturating_sub(days.saturating_mul(DAY)));
+            let from = days.map(|days| Services::now().saturating_sub(days.saturating_mul(DAY)));
             let used = log.used(&Period { from, until: None }).map_err(|error| {
                 tracing::error!(%error, "the counts of what is used failed");
-                Sorry::new(StatusCode::INTERNAL_SERVER_ERROR, "what was used is not known")
+                PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "what was used is not known")
             })?;
             let request = UsageRequest { from, ..UsageRequest::default() };
-            page(visit, &rooms.library.snapshot().usage(&request, &used)?)
+            page(visit, &services.library.snapshot().usage(&request, &used)?)
         }
     };
     Ok(Page { title: "Usage".to_owned(), tab: Some(Tab::Usage), body })

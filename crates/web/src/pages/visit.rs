@@ -1,4 +1,4 @@
-//! Who is there, and what was asked.
+//! One request to a page: its fields, and what the browser may do.
 
 use std::collections::HashMap;
 
@@ -6,30 +6,30 @@ use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::{Method, StatusCode, header};
 
 use super::form::{self, Fields};
-use super::{House, Sorry};
-use crate::guard::{self, Grant};
+use super::{PageError, PageState};
+use crate::auth::{self, Grant, not_allowed};
+use crate::body::{MAX_BODY, query, read};
 use crate::problem::Problem;
-use crate::site::{MAX_BODY, not_allowed, query, read};
 use crate::token::Scope;
 
-/// What a view is made for.
+/// A request to a page.
 pub(super) struct Visit {
     /// Of the path, the query and the form, in this order.
     pub(super) fields: Fields,
     pub(super) may_write: bool,
-    /// Whether one can log out.
+    /// Whether a logout is offered.
     pub(super) logged_in: bool,
-    /// What a form of ours has to carry.
+    /// The token that forms carry against requests of other sites.
     pub(super) token: String,
-    /// What could not be done.
-    pub(super) sorry: Option<Sorry>,
+    /// Why the action failed that the form was sent for.
+    pub(super) error: Option<PageError>,
     /// A cookie that the browser does not have yet.
     pub(super) new_cookie: Option<String>,
     is_ours: bool,
 }
 
 impl Visit {
-    pub(super) async fn begin(house: &House, request: Request) -> Result<Self, Problem> {
+    pub(super) async fn begin(state: &PageState, request: Request) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
         let scope = parts.extensions.get::<Grant>().map(|grant| grant.scope);
         if let Some(scope) = scope.filter(|scope| !scope.allows(Scope::Read)) {
@@ -46,39 +46,39 @@ impl Visit {
             pairs.extend(query(&String::from_utf8_lossy(&body))?);
         }
         let fields = Fields::new(pairs);
-        let known = guard::cookie(&parts.headers, form::COOKIE).map(str::to_owned);
-        let is_ours = guard::same_site(&parts.headers)
-            && known.as_deref().is_some_and(|it| house.key.fits(it, fields.text(form::TOKEN)));
+        let known = auth::cookie(&parts.headers, form::COOKIE).map(str::to_owned);
+        let is_ours = auth::same_site(&parts.headers)
+            && known.as_deref().is_some_and(|it| state.key.fits(it, fields.text(form::TOKEN)));
         let (cookie, new_cookie) = match known {
             Some(cookie) => (cookie, None),
             None => new_cookie(is_secure(&parts.headers))?,
         };
         Ok(Self {
-            token: house.key.token(&cookie),
+            token: state.key.token(&cookie),
             may_write: scope.is_none_or(|scope| scope.allows(Scope::Write)),
-            logged_in: house.keys.is_some()
-                && guard::cookie(&parts.headers, guard::COOKIE).is_some(),
-            sorry: None,
+            logged_in: state.tokens.is_some()
+                && auth::cookie(&parts.headers, auth::COOKIE).is_some(),
+            error: None,
             fields,
             new_cookie,
             is_ours,
         })
     }
 
-    /// Whether this is a form of ours, sent by one who may.
-    pub(super) fn may_act(&self) -> Result<(), Sorry> {
+    /// Whether the form comes from one of our pages and the caller may write.
+    pub(super) fn may_act(&self) -> Result<(), PageError> {
         if !self.may_write {
-            return Err(Sorry::new(StatusCode::FORBIDDEN, "your token only allows to read"));
+            return Err(PageError::new(StatusCode::FORBIDDEN, "your token only allows to read"));
         }
         self.check_form()
     }
 
-    pub(super) fn check_form(&self) -> Result<(), Sorry> {
+    pub(super) fn check_form(&self) -> Result<(), PageError> {
         if self.is_ours {
             return Ok(());
         }
         let message = "nothing was done: the form is too old, or did not come from this page";
-        Err(Sorry::new(StatusCode::FORBIDDEN, message).hint("look it over and send it again"))
+        Err(PageError::new(StatusCode::FORBIDDEN, message).hint("look it over and send it again"))
     }
 }
 
@@ -91,7 +91,7 @@ fn new_cookie(secure: &str) -> Result<(String, Option<String>), Problem> {
     Ok((cookie, Some(line)))
 }
 
-/// What keeps a cookie from travelling unencrypted, if there is a proxy that encrypts.
+/// The attribute that keeps a cookie on encrypted connections, if a proxy in front encrypts.
 pub(super) fn is_secure(headers: &header::HeaderMap) -> &'static str {
     let proto = headers.get("x-forwarded-proto").and_then(|proto| proto.to_str().ok());
     if proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https")) { "; Secure" } else { "" }

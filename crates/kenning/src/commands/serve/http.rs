@@ -1,28 +1,29 @@
-//! Serving over HTTP: where, and for whom.
+//! Serving over HTTP: the address, and how access is checked.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kenning_app::AppState;
 use kenning_knowledge::Library;
 use kenning_mcp::{Server, http};
 use kenning_store::Store;
-use kenning_web::{Doors, Keys, Mount, Running, Site, Stopping};
+use kenning_web::{AccessPolicy, Monitoring, Mount, Shutdown, Site, TokenStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::health::ServerHealth;
 use super::summary;
-use super::vitals::Vitals;
 use crate::commands::Context;
-use crate::commands::token::StoredKeys;
+use crate::commands::token::StoredTokens;
 use crate::failure::Failure;
 use crate::telemetry;
 
-/// An address to serve on, and how one gets in.
+/// A bound address, and how access to it is checked.
 pub(super) struct Open {
     listener: TcpListener,
     address: SocketAddr,
-    doors: Doors,
+    access: AccessPolicy,
     read_only: bool,
     store: Option<Arc<Store>>,
     drain: Duration,
@@ -37,25 +38,25 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
         .collect();
     let local = addresses.iter().all(|address| address.ip().is_loopback());
     let open_to_all_here = local && !context.settings.server.require_token;
-    let keys = if open_to_all_here {
-        store.map(|store| Arc::new(StoredKeys(store.clone())) as Arc<dyn Keys>)
+    let tokens = if open_to_all_here {
+        store.map(|store| Arc::new(StoredTokens(store.clone())) as Arc<dyn TokenStore>)
     } else {
-        Some(keys(store)?)
+        Some(tokens(store)?)
     };
     let listener = TcpListener::bind(addresses.as_slice()).await.map_err(|error| {
         Failure::new(format!("{host}:{port} cannot be listened on: {error}"))
             .hint("choose another port with --http 127.0.0.1:PORT; port 0 takes any free one")
     })?;
     let address = listener.local_addr()?;
-    let doors = match keys {
-        Some(keys) if !open_to_all_here => Doors::Token(keys),
-        keys => Doors::Loopback { port: address.port(), keys },
+    let access = match tokens {
+        Some(tokens) if !open_to_all_here => AccessPolicy::Token(tokens),
+        tokens => AccessPolicy::Loopback { port: address.port(), tokens },
     };
     let server = &context.settings.server;
     Ok(Open {
         listener,
         address,
-        doors,
+        access,
         read_only: server.read_only,
         store: store.cloned(),
         drain: Duration::from_secs(server.drain_seconds),
@@ -63,16 +64,16 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
     })
 }
 
-/// Without a token nobody could come in.
-fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
+/// Without any token the server would reject every request.
+fn tokens(store: Option<&Arc<Store>>) -> Result<Arc<dyn TokenStore>, Failure> {
     let none = || {
         Failure::usage("other machines need a token, and there is none")
             .hint("make one with `kenning token create NAME --scope write`")
     };
     let store = store.ok_or_else(none)?.clone();
-    // The store's own runtime must not be waited for on an async thread.
+    // The store blocks on a runtime of its own, which is not allowed on an async thread.
     let tokens = tokio::task::block_in_place(|| store.tokens())?;
-    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredKeys(store))) }
+    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredTokens(store))) }
 }
 
 pub(super) fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
@@ -81,7 +82,7 @@ pub(super) fn announce(context: &Context, library: &Library, server: &Server, op
     context.printer.note(&format!("Page  http://{address}/"));
     context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
     context.printer.note(&format!("API   http://{address}/api"));
-    if matches!(open.doors, Doors::Token(_)) {
+    if matches!(open.access, AccessPolicy::Token(_)) {
         context.printer.note("Every request needs a token; see `kenning token list`.");
     }
 }
@@ -89,31 +90,32 @@ pub(super) fn announce(context: &Context, library: &Library, server: &Server, op
 impl Open {
     pub(super) async fn serve(
         self,
+        app: AppState,
         server: Server,
-        rooms: kenning_web::Rooms,
         stop: CancellationToken,
     ) -> Result<(), Failure> {
-        let reach = match &self.doors {
-            Doors::Loopback { port, .. } => http::Reach::Loopback { port: *port },
-            Doors::Token(_) => http::Reach::Guarded,
+        let reach = match &self.access {
+            AccessPolicy::Loopback { port, .. } => http::Reach::Loopback { port: *port },
+            AccessPolicy::Token(_) => http::Reach::Authenticated,
         };
-        let stopping = Stopping::new(stop, self.drain, self.grace);
-        // Cancelled, the SDK gives up what it works on; until then only streams have to end.
-        let (closing, over) = (stopping.closing(), stopping.over());
+        let shutdown = Shutdown::new(stop, self.drain, self.grace);
+        // Cancelling the SDK's token would give up requests under way; until the grace period is
+        // over only the notification streams have to end.
+        let (closing, over) = (shutdown.closing(), shutdown.over());
         let changes = server.changes();
         tokio::spawn(async move {
             closing.cancelled().await;
             changes.close();
         });
-        let vitals = Arc::new(Vitals::new(server.clone(), self.store));
-        let running = Running { vitals, stopping, adopt: telemetry::adopt() };
+        let health = Arc::new(ServerHealth { changes: server.changes(), store: self.store });
+        let monitoring = Monitoring { health, shutdown, adopt_trace: telemetry::adopt() };
         let mcp = Mount {
             path: http::MCP_PATH,
-            read: http::router(server.reading(), reach, over.clone()),
+            read: http::router(server.read_only(), reach, over.clone()),
             write: http::router(server, reach, over),
         };
-        let (doors, read_only) = (self.doors, self.read_only);
-        let site = Site { rooms, mounts: vec![mcp], doors, read_only, running };
+        let (access, read_only) = (self.access, self.read_only);
+        let site = Site { app, mounts: vec![mcp], access, read_only, monitoring };
         Ok(site.serve(self.listener).await?)
     }
 }

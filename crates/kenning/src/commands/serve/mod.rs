@@ -1,31 +1,31 @@
-//! `serve`: the rooms are opened and wired to whoever asks.
+//! `serve`: opens the services and serves them over stdio or HTTP.
 
-mod choice;
 #[cfg(unix)]
 pub(super) mod daemon;
-mod hearing;
+mod health;
 mod http;
+mod recording;
 mod signals;
-mod vitals;
+mod toolsets;
 
 use std::sync::Arc;
 
+use kenning_app::knowledge::file_uri;
+use kenning_app::{AppState, Capacity, Inventory, Services, Toolset};
 use kenning_gaps::Gaps;
-use kenning_knowledge::discover::MissLog;
 use kenning_knowledge::semantic::IndexerThread;
 use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
-use kenning_mcp::knowledge::file_uri;
-use kenning_mcp::{Changed, Rooms, Server, Toolset, stdio};
+use kenning_mcp::{Changed, Server, protocol, render, stdio};
 use kenning_store::{Store, Subscription};
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
 
-use self::choice::Choice;
-use self::hearing::Hearing;
+use self::recording::Recording;
 use self::signals::stop_on_signal;
+use self::toolsets::Selection;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -78,17 +78,17 @@ fn split_address(address: &str) -> Result<(Option<&str>, Option<u16>), Failure> 
 pub(super) fn run(context: &Context, serve: &cli::Serve) -> Result<Exit, Failure> {
     #[cfg(unix)]
     if context.settings.server.transport == Transport::Stdio && context.settings.server.attach {
-        let in_process = |client| serve_rooms(context, serve, Some(client));
+        let in_process = |client| serve_services(context, serve, Some(client));
         if let Some(served) = daemon::attached(context, !serve.no_watch, in_process) {
             return served;
         }
     }
-    serve_rooms(context, serve, None)
+    serve_services(context, serve, None)
 }
 
-/// Opens the rooms and serves them. On standard streams, `client` is one who was served by another
-/// process.
-fn serve_rooms(
+/// Opens the services and serves them. On standard streams, `client` is one that another process
+/// served until now.
+fn serve_services(
     context: &Context,
     serve: &cli::Serve,
     client: Option<DuplexStream>,
@@ -97,11 +97,11 @@ fn serve_rooms(
     let opened = Opened::new(context)?;
     let (library, store) = (opened.library.clone(), opened.store.clone());
     let cache = Context::vector_cache(store.as_ref());
-    let new_nodes = opened.hearing.new_nodes();
+    let new_nodes = opened.recording.new_nodes();
     let _indexer = IndexerThread::start(library.clone(), cache, model, new_nodes)?;
     let _watcher = (!serve.no_watch).then(|| watch(&library, &opened.server)).flatten();
     let _registry_watch =
-        store.as_ref().and_then(|store| watch_registry(store, &opened.server, &opened.hearing));
+        store.as_ref().and_then(|store| watch_registry(store, &opened.server, &opened.recording));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let stop = CancellationToken::new();
@@ -111,69 +111,58 @@ fn serve_rooms(
             Transport::Http => serve_http(context, serve, &opened, stop).await,
         }
     });
-    // A thread may still wait for input that never comes.
+    // A thread may still be blocked on standard input.
     runtime.shutdown_background();
-    opened.hearing.finish();
+    opened.recording.finish();
     if let Some(Err(error)) = store.map(|store| store.flush_usage()) {
-        tracing::warn!(%error, "what was used last is not counted");
+        tracing::warn!(%error, "the last usage counts could not be stored");
     }
     served.map(|()| Exit::Success)
 }
 
-/// The rooms, wired to the server and to the page.
+/// The application, wired to its services.
 struct Opened {
     library: Arc<Library>,
     store: Option<Arc<Store>>,
-    hearing: Hearing,
+    recording: Recording,
+    app: AppState,
     server: Server,
-    pages: kenning_web::Rooms,
 }
 
 impl Opened {
     fn new(context: &Context) -> Result<Self, Failure> {
-        let inventory = Choice::of(&context.settings, &context.layers)?.inventory();
+        let selected = Selection::of(&context.settings, &context.layers)?.inventory();
         let library = Arc::new(context.open_library()?);
         let store = context.open_store()?;
         let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
         let gaps = store.clone().map(|store| gaps(store, library.clone()));
-        let hearing = Hearing::start(context, store.as_ref(), gaps.clone())?;
-        hearing.offers(&inventory);
+        let recording = Recording::start(context, store.as_ref(), gaps.clone())?;
+        recording.record_offer(&selected);
         let discovery = Arc::new(context.settings.discovery.clone());
         let catalog = Arc::new(context.catalog()?);
         let transport = context.settings.server.transport;
-        // It makes a folder to keep things in, which nobody needs who does not compose. The page
-        // does.
-        let with_tools = inventory.has(Toolset::Compose);
-        let compose = (with_tools || transport == Transport::Http).then(|| {
+        // Compose creates a folder for its state, so it is opened only where it can be used: by its
+        // toolset or by the page.
+        let is_composing = selected.has(Toolset::Compose) || transport == Transport::Http;
+        let compose = is_composing.then(|| {
             let (registry, gaps) = (registry.clone(), gaps.clone());
             context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
         });
-        let compose = compose.flatten();
-        let rooms = Rooms {
-            registry: registry.clone(),
-            compose: compose.clone().filter(|_| with_tools),
-            misses: store.clone().map(|store| store as Arc<dyn MissLog>),
-            usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
-            gaps: gaps.clone(),
-            ear: hearing.ear(),
-            ..Rooms::new(library.clone(), discovery.clone(), catalog.clone())
-        };
-        let pages = kenning_web::Rooms {
-            library: library.clone(),
-            discovery,
-            catalog,
+        let services = Services {
             registry,
-            misses: rooms.misses.clone(),
-            usage: rooms.usage.clone(),
             gaps,
-            compose,
+            compose: compose.flatten(),
+            usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
+            recorder: recording.recorder(),
+            ..Services::new(library.clone(), discovery, catalog)
         };
-        let transport = match transport {
-            Transport::Stdio => kenning_mcp::Transport::Stdio,
-            Transport::Http => kenning_mcp::Transport::StatelessHttp,
+        let (transport, capacity) = match transport {
+            Transport::Stdio => (kenning_mcp::Transport::Stdio, Capacity::STDIO),
+            Transport::Http => (kenning_mcp::Transport::StatelessHttp, Capacity::http()),
         };
-        let server = Server::new(inventory, rooms, transport);
-        Ok(Self { library, store, hearing, server, pages })
+        let app = AppState::new(Inventory::full(), services, capacity, protocol());
+        let server = Server::new(app.offering(selected), transport);
+        Ok(Self { library, store, recording, app, server })
     }
 }
 
@@ -183,11 +172,11 @@ async fn serve_http(
     opened: &Opened,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
-    let Opened { library, store, hearing, server, pages } = opened;
+    let Opened { library, store, recording, app, server } = opened;
     let open = http::open(context, store.as_ref()).await?;
     #[cfg(unix)]
     let host = {
-        let offers = Box::new(hearing.offering());
+        let offers = Box::new(recording.offer_recorder());
         daemon::Host::open(context, !serve.no_watch, server, offers, stop.clone())
     };
     http::announce(context, library, server, &open);
@@ -195,7 +184,7 @@ async fn serve_http(
     if host.is_some() {
         context.printer.note("Clients on standard streams share this server.");
     }
-    let served = open.serve(server.clone(), pages.clone(), stop.clone()).await;
+    let served = open.serve(app.clone(), server.clone(), stop.clone()).await;
     stop.cancel();
     #[cfg(unix)]
     if let Some(host) = host {
@@ -204,12 +193,12 @@ async fn serve_http(
     served
 }
 
-/// What is missing, told apart by meaning as soon as the library has its model.
+/// Gaps that are grouped by meaning as soon as the library has its model.
 fn gaps(store: Arc<Store>, library: Arc<Library>) -> Gaps {
     Gaps::new(store).with_embedder(Arc::new(move |text: &str| library.embed(text)))
 }
 
-/// Files that cannot be watched are still served, as they were at the start.
+/// Without a watcher the files are served as they were at the start.
 fn watch(library: &Arc<Library>, server: &Server) -> Option<Watcher> {
     let feed = server.changes();
     let announce = move |changes: Changes| {
@@ -222,7 +211,9 @@ fn watch(library: &Arc<Library>, server: &Server) -> Option<Watcher> {
         });
     };
     Watcher::start(library.clone(), announce)
-        .inspect_err(|error| tracing::warn!(%error, "files are not watched for changes"))
+        .inspect_err(
+            |error| tracing::warn!(%error, "files cannot be watched; changes are not followed"),
+        )
         .ok()
 }
 
@@ -244,18 +235,22 @@ async fn serve_stdio(
     served.map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Tells clients of changes to the registry, whoever makes them.
-fn watch_registry(store: &Arc<Store>, server: &Server, hearing: &Hearing) -> Option<Subscription> {
+/// Notifies clients of changes to the registry, whichever process makes them.
+fn watch_registry(
+    store: &Arc<Store>,
+    server: &Server,
+    recording: &Recording,
+) -> Option<Subscription> {
     let feed = server.changes();
-    let new_skills = hearing.new_skills(store);
+    let new_skills = recording.new_skills(store);
     let announce = move || {
-        let families = vec![kenning_mcp::registry::SCHEME];
+        let families = vec![kenning_app::registry::SCHEME];
         feed.announce(Changed { list: true, families, ..Changed::default() });
         new_skills();
     };
     store
         .on_registry_change(announce)
-        .inspect_err(|error| tracing::warn!(%error, "changes to the registry are not told of"))
+        .inspect_err(|error| tracing::warn!(%error, "the registry cannot be watched; clients are not notified of its changes"))
         .ok()
 }
 
@@ -265,19 +260,19 @@ fn summary(context: &Context, library: &Library, server: &Server) -> String {
         .bases()
         .map(|base| format!("{} ({})", base.name(), base.root().display()))
         .collect();
-    let inventory = server.inventory();
-    let to_mend = match snapshot.diagnostics().len() {
+    let inventory = &server.app().inventory;
+    let problems = match snapshot.diagnostics().len() {
         0 => String::new(),
-        n => format!("; {n} to mend, see `kenning index`"),
+        n => format!("; {n} problems, see `kenning index`"),
     };
     let read_only = if context.settings.server.read_only { ", read-only" } else { "" };
     format!(
-        "Kenning {}: {} nodes in {} files of {}{to_mend}; {} tools, {} tokens{read_only}",
+        "Kenning {}: {} nodes in {} files of {}{problems}; {} tools, {} tokens{read_only}",
         env!("CARGO_PKG_VERSION"),
         snapshot.node_count(),
         snapshot.file_count(),
         bases.join(", "),
-        inventory.tools.len(),
-        inventory.token_cost(),
+        inventory.tools().count(),
+        render::token_cost(inventory),
     )
 }

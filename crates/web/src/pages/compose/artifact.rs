@@ -9,13 +9,13 @@ use kenning_compose::{Compose, Error};
 use maud::{Markup, html};
 
 use super::super::form::{TOKEN, link};
-use super::super::layout::{Tab, apology, badge};
+use super::super::layout::{Tab, badge, error_notice};
 use super::super::text::text;
 use super::super::visit::Visit;
-use super::super::{Page, Sorry};
+use super::super::{Page, PageError};
 use super::values::{context, inputs, repeated, variables};
 use super::{address, found, measured, origin, source, warned};
-use crate::site::Rooms;
+use kenning_app::Services;
 
 /// An artifact, and the contents it is made of.
 struct Made {
@@ -26,8 +26,8 @@ struct Made {
     calls_out: bool,
 }
 
-pub(in super::super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let compose = rooms.compose()?;
+pub(in super::super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let compose = services.compose()?;
     let made = find(compose, visit.fields.text("id"))?;
     let config = &made.artifact.config;
     let files: Vec<&str> = config.metadata.outputs.iter().map(|one| one.file.as_str()).collect();
@@ -110,7 +110,7 @@ fn preview(compose: &Compose, visit: &Visit, made: &Made, id: &str) -> Markup {
         h2 id="preview" { "Preview" }
         @match made {
             Ok(made) => (shown(&made)),
-            Err(sorry) => (apology(&sorry.message, sorry.hint.as_deref())),
+            Err(error) => (error_notice(&error.message, error.hint.as_deref())),
         }
     }
 }
@@ -142,8 +142,8 @@ fn file(output: &PreviewedOutput) -> Markup {
     }
 }
 
-pub(in super::super) fn build(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
-    let (compose, id) = (rooms.compose()?, visit.fields.text("id"));
+pub(in super::super) fn build(services: &Services, visit: &Visit) -> Result<String, PageError> {
+    let (compose, id) = (services.compose()?, visit.fields.text("id"));
     let takes = variables(find(compose, id)?.contents.iter());
     let built = compose.assemble_artifact(&AssembleRequest {
         artifact_config_id: id.to_owned(),

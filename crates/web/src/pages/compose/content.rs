@@ -10,19 +10,19 @@ use kenning_compose::{Compose, Error};
 use maud::{Markup, html};
 
 use super::super::form::{TOKEN, link};
-use super::super::layout::{Tab, apology, badge, empty, table, time};
+use super::super::layout::{Tab, badge, empty, error_notice, table, time};
 use super::super::text::text;
 use super::super::visit::Visit;
-use super::super::{Page, Sorry};
+use super::super::{Page, PageError};
 use super::values::{context, inputs, repeated, variables};
 use super::{address, found, measured, origin, source, version_address, warned};
-use crate::site::Rooms;
+use kenning_app::Services;
 
 /// Versions that are listed, the newest.
 const LISTED: usize = 50;
 
-pub(in super::super) fn view(rooms: &Rooms, visit: &Visit) -> Result<Page, Sorry> {
-    let compose = rooms.compose()?;
+pub(in super::super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
+    let compose = services.compose()?;
     let id = visit.fields.text("id");
     let body = match compose.content_config(id) {
         Ok(loaded) => known(compose, visit, &loaded)?,
@@ -49,7 +49,7 @@ fn known(
     compose: &Compose,
     visit: &Visit,
     loaded: &Loaded<ContentConfig>,
-) -> Result<Markup, Sorry> {
+) -> Result<Markup, PageError> {
     let config = &loaded.config;
     let takes = variables(std::iter::once(config));
     let calls_out = calls_out(compose, config);
@@ -121,7 +121,7 @@ fn preview(
     });
     html! {
         @match made {
-            Err(sorry) => (apology(&sorry.message, sorry.hint.as_deref())),
+            Err(error) => (error_notice(&error.message, error.hint.as_deref())),
             Ok(made) => {
                 (warned(&made.warnings))
                 figure class="made" {
@@ -135,7 +135,7 @@ fn preview(
 }
 
 /// The version that was asked for.
-fn version(compose: &Compose, visit: &Visit, id: &str) -> Result<Markup, Sorry> {
+fn version(compose: &Compose, visit: &Visit, id: &str) -> Result<Markup, PageError> {
     let Some(wanted) = visit.fields.get("version") else { return Ok(html! {}) };
     let version = compose.content(id, Some(wanted))?;
     let content = version.content.as_deref();
@@ -154,7 +154,7 @@ fn version(compose: &Compose, visit: &Visit, id: &str) -> Result<Markup, Sorry> 
     })
 }
 
-fn versions(compose: &Compose, id: &str) -> Result<Markup, Sorry> {
+fn versions(compose: &Compose, id: &str) -> Result<Markup, PageError> {
     let kept = compose.query_ephemeral_storage(&QueryRequest {
         content_id: Some(id.to_owned()),
         retrieval: Retrieval::All,
@@ -201,8 +201,8 @@ fn checked(compose: &Compose, id: &str) -> Markup {
     }
 }
 
-pub(in super::super) fn generate(rooms: &Rooms, visit: &Visit) -> Result<String, Sorry> {
-    let (compose, id) = (rooms.compose()?, visit.fields.text("id"));
+pub(in super::super) fn generate(services: &Services, visit: &Visit) -> Result<String, PageError> {
+    let (compose, id) = (services.compose()?, visit.fields.text("id"));
     let takes = variables(std::iter::once(&compose.content_config(id)?.config));
     let made = compose.generate_content(&GenerateRequest {
         content_config_id: id.to_owned(),

@@ -22,14 +22,14 @@ use super::form::encoded;
 use super::layout::{Tab, badge, empty, table, time};
 use super::text::text;
 use super::visit::Visit;
-use super::{Page, Sorry};
-use crate::site::Rooms;
+use super::{Page, PageError};
+use kenning_app::Services;
 
 pub(super) use artifact::{build, view as artifact};
 pub(super) use content::{generate, view as content};
 
-pub(super) fn view(rooms: &Rooms, _: &Visit) -> Result<Page, Sorry> {
-    let body = match &rooms.compose {
+pub(super) fn view(services: &Services, _: &Visit) -> Result<Page, PageError> {
+    let body = match &services.compose {
         None => html! { h1 { "Compose" } (nowhere()) },
         Some(compose) => {
             let all = ListRequest { limit: MAX_LISTED, ..ListRequest::default() };
@@ -124,7 +124,7 @@ fn content_table(contents: &[ListedContent], made_by: &MadeBy) -> Markup {
 }
 
 /// The newest version of everything that was generated, also from configs that are gone.
-fn kept(compose: &Compose, contents: &[ListedContent]) -> Result<Markup, Sorry> {
+fn kept(compose: &Compose, contents: &[ListedContent]) -> Result<Markup, PageError> {
     let newest = compose.query_ephemeral_storage(&QueryRequest::default())?.versions;
     let count = |id: &str| contents.iter().find(|one| one.id == id).map_or(1, |one| one.versions);
     let next = html! { "Look at one of the above and write it, or ask for it with "

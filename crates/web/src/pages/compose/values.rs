@@ -6,7 +6,7 @@ use kenning_compose::model::Context;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::super::Sorry;
+use super::super::PageError;
 use super::super::form::Fields;
 use super::super::text::text;
 
@@ -27,7 +27,7 @@ pub(super) fn variables<'a>(configs: impl Iterator<Item = &'a ContentConfig>) ->
 }
 
 /// What was filled in. An empty field leaves its default.
-pub(super) fn context(fields: &Fields, variables: &[Variable]) -> Result<Context, Sorry> {
+pub(super) fn context(fields: &Fields, variables: &[Variable]) -> Result<Context, PageError> {
     let mut context = Context::new();
     for variable in variables {
         if let Some(word) = fields.get(&name(variable)) {
@@ -39,11 +39,11 @@ pub(super) fn context(fields: &Fields, variables: &[Variable]) -> Result<Context
 
 /// A word as the kind of value that the default is. Without one it is read like `--set`: as JSON,
 /// or as text if it is none.
-fn value(variable: &Variable, word: &str) -> Result<Value, Sorry> {
+fn value(variable: &Variable, word: &str) -> Result<Value, PageError> {
     let json = || serde_json::from_str::<Value>(word).ok();
     let wrong = |kind: &str| {
         let message = format!("`{}` has to be {kind}; `{word}` is none", variable.name);
-        Sorry::new(StatusCode::BAD_REQUEST, message)
+        PageError::new(StatusCode::BAD_REQUEST, message)
     };
     match &variable.default {
         Some(Value::String(_)) => Ok(Value::from(word)),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use kenning_app::Toolset;
 use kenning_knowledge::semantic::ModelSource;
-use kenning_mcp::Toolset;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::super::choice::Choice;
+use super::super::toolsets::Selection;
 use super::place::Place;
 use crate::commands::{data_folder, user_file};
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ pub(super) enum Reply {
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) place: Place,
-    pub(super) choice: Choice,
+    pub(super) choice: Selection,
     settings: BTreeMap<String, String>,
 }
 
@@ -77,7 +77,7 @@ impl Identity {
             roots.push(real(base.root()));
         }
         let Some(place) = Place::called(&digest(&roots)[..16]) else { return Ok(None) };
-        let choice = Choice::of(settings, layers)?;
+        let choice = Selection::of(settings, layers)?;
         let settings = parts(settings, layers, roots, watch)?;
         let settings = settings.into_iter().map(|(part, texts)| (part, digest(&texts)));
         Ok(Some(Self { place, choice, settings: settings.collect() }))
@@ -95,13 +95,13 @@ impl Identity {
     }
 
     /// What the client wants, if it would get from this host what it would have by itself.
-    pub(super) fn admit(&self, hello: &Hello) -> Result<Choice, String> {
+    pub(super) fn admit(&self, hello: &Hello) -> Result<Selection, String> {
         if (hello.kenning, hello.version.as_str()) != (PROTOCOL, VERSION) {
             return Err(format!("it is Kenning {VERSION}, not {}", hello.version));
         }
         let toolsets = Toolset::parse_list(&hello.toolsets).map_err(|error| error.to_string())?;
         let toolsets = toolsets.into_iter().collect();
-        let choice = Choice { toolsets, read_only: hello.read_only, intent: hello.intent };
+        let choice = Selection { toolsets, read_only: hello.read_only, intent: hello.intent };
         let missing = choice.toolsets.difference(&self.choice.toolsets).map(ToString::to_string);
         let missing: Vec<String> = missing.collect();
         if !missing.is_empty() {

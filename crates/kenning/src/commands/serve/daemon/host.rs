@@ -5,14 +5,15 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kenning_mcp::{Inventory, Server, Transport, stdio};
+use kenning_app::Inventory;
+use kenning_mcp::{Server, Transport, stdio};
 use tokio::io::BufReader;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::super::choice::Choice;
+use super::super::toolsets::Selection;
 use super::hello::{self, Hello, Identity, Reply};
 use super::place::Held;
 use crate::commands::Context;
@@ -42,7 +43,7 @@ struct House {
     identity: Identity,
     server: Server,
     /// One for every choice, so that what is measured is not forgotten when a client goes.
-    views: Mutex<BTreeMap<Choice, Server>>,
+    views: Mutex<BTreeMap<Selection, Server>>,
     tell: Tell,
     free: Arc<Semaphore>,
 }

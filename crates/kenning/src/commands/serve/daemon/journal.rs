@@ -8,8 +8,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use kenning_mcp::Inventory;
-use kenning_mcp::tool::Effect;
+use kenning_app::{Effect, Inventory};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

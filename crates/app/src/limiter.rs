@@ -1,0 +1,258 @@
+//! How many requests are worked on at once, how many may wait, and for how long.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+use crate::limit::Limit;
+
+/// The capacity of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Requests that are worked on at once.
+    pub concurrent: usize,
+    /// Requests that wait beyond that. More are refused.
+    pub waiting: usize,
+    /// How long a request may take, its wait included.
+    pub timeout: Duration,
+}
+
+impl Capacity {
+    /// One client on standard streams: the limits of the specification.
+    pub const STDIO: Self = Self { concurrent: 10, waiting: 100, timeout: Duration::from_secs(30) };
+
+    /// Many clients over HTTP. Most work is computing, so the number of requests at once follows the
+    /// cores; what waits costs a connection and a few kilobytes.
+    pub fn http() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self { concurrent: (8 * cores).max(16), waiting: 1_000, ..Self::STDIO }
+    }
+}
+
+/// What a piece of work waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// Memory and local files.
+    Local,
+    /// The store, which may be on another machine and slow to answer.
+    Store,
+}
+
+/// Bounds the requests of all surfaces together. Waiting requests get their turn in order, so that
+/// no surface starves another.
+///
+/// A permit belongs to the work, not to the caller: it is released when the work ends, even if the
+/// caller gave up long before. Otherwise work that hangs would be started again and again.
+#[derive(Debug, Clone)]
+pub struct Limiter {
+    capacity: Capacity,
+    /// Running and waiting.
+    admitted: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+    /// A share of `running`: a store that does not answer must not block what needs none.
+    at_store: Arc<Semaphore>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error(
+        "the server is busy: {} requests are being worked on and {} wait; try again shortly",
+        .0.concurrent, .0.waiting
+    )]
+    Busy(Capacity),
+    #[error("the request took longer than {0:?} and was given up; ask for less at once")]
+    TimedOut(Duration),
+    #[error("the request failed unexpectedly; the server's log says why")]
+    Panicked,
+}
+
+/// Held by work while it runs.
+type Permits = (OwnedSemaphorePermit, OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+
+impl Limiter {
+    pub fn new(capacity: Capacity) -> Self {
+        let Capacity { concurrent, waiting, .. } = capacity;
+        let at_store = (concurrent * 7 / 10).max(1);
+        Self {
+            capacity,
+            admitted: Arc::new(Semaphore::new(concurrent + waiting)),
+            running: Arc::new(Semaphore::new(concurrent)),
+            at_store: Arc::new(Semaphore::new(at_store)),
+        }
+    }
+
+    pub fn timeout(&self) -> Duration {
+        self.capacity.timeout
+    }
+
+    pub(crate) fn limits(&self) -> Vec<Limit> {
+        let timeout_ms = usize::try_from(self.capacity.timeout.as_millis()).unwrap_or(usize::MAX);
+        vec![
+            Limit::of_server("max_concurrent_requests", self.capacity.concurrent),
+            Limit::of_server("max_waiting_requests", self.capacity.waiting),
+            Limit::of_server("request_timeout_ms", timeout_ms),
+        ]
+    }
+
+    /// Runs `work` on a blocking thread as soon as there is a permit.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        workload: Workload,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refused> {
+        let deadline = Instant::now() + self.capacity.timeout;
+        let permits = self.permits(workload, deadline).await?;
+        let task = tokio::task::spawn_blocking(move || {
+            let _permits = permits;
+            work()
+        });
+        match timeout_at(deadline, task).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a request panicked");
+                Err(Refused::Panicked)
+            }
+            Err(_) => Err(Refused::TimedOut(self.capacity.timeout)),
+        }
+    }
+
+    /// Runs `work` on this thread: for work that takes less time than a change of threads.
+    pub async fn run_inline<T>(
+        &self,
+        workload: Workload,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, Refused> {
+        let _permits = self.permits(workload, Instant::now() + self.capacity.timeout).await?;
+        Ok(work())
+    }
+
+    async fn permits(&self, workload: Workload, deadline: Instant) -> Result<Permits, Refused> {
+        let busy = |_| Refused::Busy(self.capacity);
+        let admitted = self.admitted.clone().try_acquire_owned().map_err(busy)?;
+        let turn = async {
+            let at_store = match workload {
+                Workload::Store => Some(self.at_store.clone().acquire_owned().await),
+                Workload::Local => None,
+            };
+            (self.running.clone().acquire_owned().await, at_store.transpose())
+        };
+        let waited = timeout_at(deadline, turn).await;
+        let (running, at_store) = waited.map_err(|_| Refused::TimedOut(self.capacity.timeout))?;
+        let never = "the limiter's semaphores are never closed";
+        Ok((admitted, running.expect(never), at_store.expect(never)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    fn limiter(concurrent: usize, waiting: usize, timeout: Duration) -> Limiter {
+        Limiter::new(Capacity { concurrent, waiting, timeout })
+    }
+
+    /// Work that blocks its thread until it is released, and says when it begins.
+    fn blocking(
+        limiter: &Limiter,
+        workload: Workload,
+    ) -> (JoinHandle<Result<(), Refused>>, Receiver<()>, Sender<()>) {
+        let (began, begins) = channel();
+        let (release, released) = channel::<()>();
+        let limiter = limiter.clone();
+        let task = tokio::spawn(async move {
+            let work = move || {
+                began.send(()).expect("the test waits for it");
+                released.recv_timeout(DEADLINE).expect("the test releases it");
+            };
+            limiter.run(workload, work).await
+        });
+        (task, begins, release)
+    }
+
+    fn begun(begins: &Receiver<()>) {
+        begins.recv_timeout(DEADLINE).expect("work with a permit begins");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn requests_wait_beyond_the_limit_and_are_refused_beyond_the_queue() {
+        let limiter = limiter(1, 1, DEADLINE);
+        let (first, first_begins, release_first) = blocking(&limiter, Workload::Local);
+        begun(&first_begins);
+        let (second, second_begins, release_second) = blocking(&limiter, Workload::Local);
+        while limiter.admitted.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let set = ran.clone();
+        let third = limiter
+            .run(Workload::Local, move || set.store(true, std::sync::atomic::Ordering::SeqCst))
+            .await;
+        assert_eq!(third, Err(Refused::Busy(limiter.capacity)));
+        assert!(!ran.load(std::sync::atomic::Ordering::SeqCst), "refused work must not run");
+        assert!(second_begins.try_recv().is_err(), "the second waits for the first");
+        release_first.send(()).unwrap();
+        begun(&second_begins);
+        release_second.send(()).unwrap();
+        assert_eq!(first.await.unwrap(), Ok(()));
+        assert_eq!(second.await.unwrap(), Ok(()));
+        assert_eq!(limiter.run(Workload::Local, || 4).await, Ok(4));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_timed_out_keeps_its_permit_until_it_ends() {
+        let limiter = limiter(1, 0, Duration::from_millis(50));
+        let (task, begins, release) = blocking(&limiter, Workload::Local);
+        begun(&begins);
+        assert_eq!(task.await.unwrap(), Err(Refused::TimedOut(limiter.capacity.timeout)));
+        assert_eq!(limiter.run(Workload::Local, || ()).await, Err(Refused::Busy(limiter.capacity)));
+        release.send(()).unwrap();
+        while limiter.admitted.available_permits() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(limiter.run(Workload::Local, || 1).await, Ok(1));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_caller_that_goes_away_does_not_release_the_permit() {
+        let limiter = limiter(1, 0, DEADLINE);
+        let (task, begins, release) = blocking(&limiter, Workload::Local);
+        begun(&begins);
+        task.abort();
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert_eq!(limiter.run(Workload::Local, || ()).await, Err(Refused::Busy(limiter.capacity)));
+        release.send(()).unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_store_that_hangs_leaves_room_for_work_that_needs_none() {
+        let limiter = limiter(4, 20, DEADLINE);
+        let stuck: Vec<_> = (0..10).map(|_| blocking(&limiter, Workload::Store)).collect();
+        while limiter.at_store.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(limiter.run(Workload::Local, || 1).await, Ok(1));
+        for (_, _, release) in &stuck {
+            release.send(()).unwrap();
+        }
+        for (task, _, _) in stuck {
+            assert_eq!(task.await.unwrap(), Ok(()));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_is_contained_and_releases_the_permit() {
+        let limiter = limiter(1, 0, DEADLINE);
+        let panics = limiter.run(Workload::Local, || panic!("a bug")).await;
+        assert_eq!(panics, Err::<(), _>(Refused::Panicked));
+        assert_eq!(limiter.run(Workload::Local, || 1).await, Ok(1));
+    }
+}
