@@ -206,8 +206,8 @@ impl KeywordSearcher {
         Ok((1.0 + (all - matching + 0.5).max(0.0) / (matching + 0.5)).ln())
     }
 
-    /// How well a title alone matches: its BM25 as a share of the greatest possible, times the share
-    /// of the title's words, weighted by IDF, that the query mentions.
+    /// How well a title alone matches: its BM25 as a share of the greatest possible, times the
+    /// share of the title's words, weighted by IDF, that the query mentions.
     pub(crate) fn title_match(&self, query: &KeywordQuery, title: &str) -> tantivy::Result<f32> {
         let stems: Vec<String> = content_words(title).into_iter().map(|word| word.stem).collect();
         if stems.is_empty() || query.terms.is_empty() {

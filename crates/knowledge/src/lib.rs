@@ -1,8 +1,8 @@
 //! Markdown knowledge bases: parsing, indexing, search and retrieval.
 //!
 //! A file is parsed into a [`Document`] of sections; a [`Base`] is a folder of files. The
-//! [`Library`] keeps all bases in step with their files and hands out [`Snapshot`]s. Requests run on
-//! one snapshot: [`retrieve`], [`list`], [`search`], [`discover`], [`dependencies`]. Embeddings are
+//! [`Library`] keeps all bases in step with their files and hands out [`Snapshot`]s. A request runs
+//! on one snapshot: [`retrieve`], [`list`], [`search`], [`discover`], [`dependencies`]. Embeddings are
 //! computed in the background ([`semantic`]). [`usage`] counts the nodes in responses; [`add`] is
 //! the only way to write a file.
 //!

@@ -200,8 +200,8 @@ impl Library {
         self.semantic.store(Arc::new(semantic));
     }
 
-    /// Blocks until the generation differs from `seen`, because of a sync or [`Self::wake`]; returns
-    /// at once if `seen` is `None`.
+    /// Blocks until the generation differs from `seen`, because of a sync or [`Self::wake`].
+    /// Returns at once if `seen` is `None`.
     pub(crate) fn wait_for_change(&self, seen: Option<u64>) -> u64 {
         self.generation.wait(seen)
     }

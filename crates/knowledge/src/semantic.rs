@@ -272,7 +272,7 @@ impl Indexer {
                 loaded
             }
             Err(error) => {
-                tracing::warn!(%error, "the vector cache cannot be read; recomputing the vectors");
+                tracing::warn!(%error, "cannot read the vector cache; recomputing the vectors");
                 0
             }
         }
@@ -287,7 +287,7 @@ impl Indexer {
         let entries: Vec<(TextKey, &Embedded)> =
             batch.iter().map(|(key, _)| *key).zip(&embedded).collect();
         if let Err(error) = self.cache.save(self.embedder.fingerprint(), &entries) {
-            tracing::warn!(%error, "the vector cache cannot be written; keeping the vectors for this run only");
+            tracing::warn!(%error, "cannot write the vector cache; keeping vectors in memory only");
         }
         for ((key, _), embedded) in batch.iter().zip(embedded) {
             self.known.insert(*key, Arc::new(embedded));

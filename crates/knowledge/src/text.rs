@@ -103,8 +103,8 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
 
 /// The number of tokens of `text` for models of the GPT-4o family (`o200k_base`).
 ///
-/// Tokenizers of other models differ by some percent; the count is for budgeting. `bpe` takes linear
-/// time where the reference implementation is quadratic on long runs.
+/// Tokenizers of other models differ by some percent; the count is for budgeting. `bpe` takes
+/// linear time where the reference implementation is quadratic on long runs.
 pub fn count_tokens(text: &str) -> usize {
     bpe_openai::o200k_base().count(text)
 }

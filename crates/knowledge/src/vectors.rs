@@ -1,8 +1,8 @@
 //! Nearest-neighbour search over the nodes' embeddings, in memory.
 //!
 //! All vectors are scored in 8 bits and the best are scored again in full precision. A large
-//! collection is first reduced by Hamming distance of the sign bits. There is no graph index: a scan
-//! needs no rebuild when nodes change.
+//! collection is first reduced by Hamming distance of the sign bits. There is no graph index: a
+//! scan needs no rebuild when nodes change.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

@@ -1,7 +1,7 @@
 //! The file watcher: syncs a library when its files change.
 //!
-//! Only folders that are read are watched, one by one: ignored folders may be huge. Where the system
-//! cannot report changes, the watcher polls.
+//! Only folders that are read are watched, one by one: ignored folders may be huge. Where the
+//! system cannot report changes, the watcher polls.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -38,9 +38,7 @@ impl Watcher {
     ) -> std::io::Result<Self> {
         let (sender, events) = channel();
         let notifier = notifier(sender.clone())
-            .inspect_err(
-                |error| tracing::warn!(%error, "cannot watch files; polling every {POLL:?}"),
-            )
+            .inspect_err(|error| tracing::warn!(%error, "cannot watch; polling every {POLL:?}"))
             .ok()
             .map(|notifier| Arc::new(Mutex::new(notifier)));
         let mut watches = Watches::new(notifier.as_ref().map(Arc::downgrade));
@@ -105,9 +103,7 @@ fn run(
             match library.sync(&|_, _| {}) {
                 Ok(changes) if changes.is_empty() => {}
                 Ok(changes) => on_change(changes),
-                Err(error) => {
-                    tracing::error!(%error, "sync of the knowledge bases failed; the previous snapshot stays in use")
-                }
+                Err(error) => tracing::error!(%error, "sync failed; keeping the previous snapshot"),
             }
             if !grew {
                 break;
@@ -194,7 +190,7 @@ impl Watches {
                 Err(error) => {
                     if !self.unwatchable.contains(&folder) {
                         let folder = folder.display();
-                        tracing::warn!(%error, %folder, "cannot watch a folder; polling every {POLL:?}");
+                        tracing::warn!(%error, %folder, "cannot watch; polling every {POLL:?}");
                     }
                     unwatchable.insert(folder);
                 }
