@@ -36,6 +36,7 @@ pub mod semantic;
 pub mod snapshot;
 mod suggest;
 mod text;
+mod top_k;
 pub mod usage;
 mod vectors;
 pub mod watch;

@@ -4,8 +4,7 @@
 //! collection is first reduced by Hamming distance of the sign bits. There is no graph index: a
 //! scan needs no rebuild when nodes change.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 
 use crate::keyword::NodeKey;
+use crate::top_k::TopK;
 
 /// From this many vectors on, the sign bits select the candidates to score.
 const SIGN_FILTER_FROM: usize = 50_000;
@@ -85,7 +85,7 @@ impl Vectors {
         let keep = limit * 2 + RESCORED;
         let candidates = if self.len() >= SIGN_FILTER_FROM {
             let candidates = self.nearest_by_sign(query, SIGN_CANDIDATES.max(keep * 4), &accepts);
-            self.best_of(&candidates, query, keep, &accepts)
+            self.best_of(&candidates, query, keep)
         } else {
             self.best_of_all(query, keep, &accepts)
         };
@@ -161,14 +161,8 @@ impl Vectors {
         best.reduce(|| TopK::new(keep), TopK::merged).into_vec()
     }
 
-    /// The same among `candidates`.
-    fn best_of(
-        &self,
-        candidates: &[usize],
-        query: &[f32],
-        keep: usize,
-        accepts: &(impl Fn(NodeKey) -> bool + Sync),
-    ) -> Vec<usize> {
+    /// The same among `candidates`, which are filtered already.
+    fn best_of(&self, candidates: &[usize], query: &[f32], keep: usize) -> Vec<usize> {
         let (query, _) = quantized(query);
         let arch = Arch::new();
         let mut best = TopK::new(keep);
@@ -176,7 +170,7 @@ impl Vectors {
             let mut dot = [0_i32];
             let vector = &self.quantized[at * DIMENSIONS..][..DIMENSIONS];
             arch.dispatch(|| dot_all(&query, vector, &mut dot));
-            best.offer(dot[0] as f32 * self.scales[at], at, || accepts(self.owner(at)));
+            best.offer(dot[0] as f32 * self.scales[at], at, || true);
         }
         best.into_vec()
     }
@@ -220,60 +214,6 @@ fn smallest(distances: &[u16], keep: usize, accepts: impl Fn(&usize) -> bool) ->
     let cutoff = cutoff.unwrap_or(DIMENSIONS);
     let below = distances.iter().enumerate().filter(|(_, d)| usize::from(**d) <= cutoff);
     below.map(|(at, _)| at).filter(accepts).collect()
-}
-
-/// The `keep` best of a stream of scores.
-struct TopK {
-    keep: usize,
-    heap: BinaryHeap<Reverse<Scored>>,
-}
-
-#[derive(PartialEq)]
-struct Scored(f32, usize);
-
-impl Eq for Scored {}
-
-impl PartialOrd for Scored {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Scored {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        // Of equal scores the earlier vector ranks higher, so that results are deterministic.
-        self.0.total_cmp(&other.0).then(other.1.cmp(&self.1))
-    }
-}
-
-impl TopK {
-    fn new(keep: usize) -> Self {
-        Self { keep, heap: BinaryHeap::with_capacity(keep + 1) }
-    }
-
-    fn offer(&mut self, score: f32, at: usize, accepts: impl FnOnce() -> bool) {
-        if self.heap.len() == self.keep {
-            let Some(Reverse(worst)) = self.heap.peek() else { return };
-            if score <= worst.0 || !accepts() {
-                return;
-            }
-            self.heap.pop();
-        } else if !accepts() {
-            return;
-        }
-        self.heap.push(Reverse(Scored(score, at)));
-    }
-
-    fn merged(mut self, other: Self) -> Self {
-        for Reverse(Scored(score, at)) in other.heap {
-            self.offer(score, at, || true);
-        }
-        self
-    }
-
-    fn into_vec(self) -> Vec<usize> {
-        self.heap.into_iter().map(|Reverse(Scored(_, at))| at).collect()
-    }
 }
 
 /// The dot product, which for unit vectors is the cosine. Eight partial sums let the compiler use
