@@ -1,4 +1,4 @@
-//! A folder of 2,000 files: read from nothing, synced when nothing or one file changed, searched.
+//! A folder of 2,000 files: first read, sync without changes, sync after one edit, search.
 
 mod corpus;
 
@@ -53,7 +53,7 @@ fn search_keyword(bencher: Bencher<'_, '_>) {
         scope: Vec::new(),
         max_results: 10,
     };
-    bencher.bench_local(|| snapshot.search(&request).expect("an answer"));
+    bencher.bench_local(|| snapshot.search(&request).expect("a response"));
 }
 
 fn library(root: &Path) -> Library {

@@ -1,4 +1,4 @@
-//! New files: the one way in which anything is written into a knowledge base.
+//! Adding files. Nothing else writes into a knowledge base.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -13,17 +13,17 @@ pub enum AddError {
     Path(#[from] PathError),
     #[error("there is no knowledge base `{0}`")]
     UnknownBase(String),
-    #[error("`{path}` would not be read: the patterns of knowledge base `{base}` leave it out")]
-    LeftOut { base: String, path: String },
-    #[error("`{path}` is there already, with another text")]
+    #[error("`{path}` cannot be added: the file patterns of knowledge base `{base}` exclude it")]
+    Excluded { base: String, path: String },
+    #[error("`{path}` already exists with different content")]
     Exists { path: String },
     #[error("`{path}` cannot be written: {source}")]
     Write { path: String, source: std::io::Error },
 }
 
 impl Library {
-    /// Adds a file to a base, the first one unless it is named. It is there whole or not at all,
-    /// and no file is ever overwritten; one with the same text is as good.
+    /// Adds a file to a base, by default to the first one. The write is atomic and never overwrites
+    /// a file; a file with the same text counts as added.
     pub fn add_file(&self, base: Option<&str>, path: &str, text: &str) -> Result<(), AddError> {
         let snapshot = self.snapshot();
         let mut bases = snapshot.bases();
@@ -36,7 +36,7 @@ impl Library {
         let path = RelPath::parse(path)?;
         if !base.includes(Path::new(path.as_str())) {
             let (base, path) = (base.name().to_owned(), path.to_string());
-            return Err(AddError::LeftOut { base, path });
+            return Err(AddError::Excluded { base, path });
         }
         match add(base, &path, text) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -50,7 +50,7 @@ impl Library {
     }
 }
 
-/// Writes beside the place and then links to it, which fails if something is there.
+/// Writes a draft beside the target and hard-links it, which fails if the target exists.
 fn add(base: &Base, path: &RelPath, text: &str) -> std::io::Result<()> {
     let root = base.open()?;
     let folder = Path::new(path.as_str()).parent().unwrap_or(Path::new(""));

@@ -1,4 +1,4 @@
-//! A named folder of Markdown, and the files in it.
+//! A knowledge base: a named folder of Markdown files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,20 @@ use crate::diagnostic::Diagnostic;
 use crate::path::RelPath;
 use crate::text::slug;
 
-/// Larger files are reported and left out.
+/// Larger files are reported and skipped.
 pub const MAX_FILE_BYTES: u64 = 1_000_000;
 
-/// A file beside `.gitignore` for what git should keep but Kenning should not read.
+/// Like `.gitignore`, for files that are in version control but should not be read.
 const IGNORE_FILE: &str = ".kenningignore";
 
-/// A knowledge base: a name, a root that nothing is read outside of, and which files count.
+/// A name, a root outside of which nothing is read, and the patterns of the files to read.
 #[derive(Debug)]
 pub struct Base {
     name: String,
     root: PathBuf,
     files: GlobSet,
     excluded: GlobSet,
+    /// Folders excluded as a whole (`drafts/**`), so that the walk and the watcher skip them.
     excluded_folders: GlobSet,
 }
 
@@ -71,7 +72,7 @@ impl Base {
         })
     }
 
-    /// The name a folder gets when its owner gave none.
+    /// The name of a base for which none is configured.
     pub fn default_name(root: &Path) -> String {
         let folder = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
         folder.file_name().map_or_else(|| "base".to_owned(), |name| slug(&name.to_string_lossy()))
@@ -85,7 +86,7 @@ impl Base {
         &self.root
     }
 
-    /// The files that belong to the base, in order, and those left out that should be known.
+    /// The files of the base in order, and diagnostics for those that had to be skipped.
     pub(crate) fn files(&self) -> (Vec<RelPath>, Vec<Diagnostic>) {
         let mut files = Vec::new();
         let mut diagnostics = Vec::new();
@@ -104,30 +105,30 @@ impl Base {
             if kind.is_none_or(|kind| kind.is_dir()) || !self.includes(relative) {
                 continue;
             }
-            let shown = relative.to_string_lossy();
-            let accepted = relative.to_str().ok_or("its name is not valid UTF-8".to_owned());
-            let accepted = accepted.and_then(|p| RelPath::parse(p).map_err(|e| e.to_string()));
-            match accepted {
+            let path = relative.to_string_lossy();
+            let parsed = relative.to_str().ok_or("its name is not valid UTF-8".to_owned());
+            let parsed = parsed.and_then(|p| RelPath::parse(p).map_err(|e| e.to_string()));
+            match parsed {
                 Ok(_) if kind.is_some_and(|kind| kind.is_symlink()) => {
                     diagnostics
-                        .push(self.report(&shown, "is a symbolic link, which is not followed"));
+                        .push(self.report(&path, "is a symbolic link, which is not followed"));
                 }
-                Ok(path) => files.push(path),
-                Err(reason) => diagnostics.push(self.report(&shown, reason)),
+                Ok(file) => files.push(file),
+                Err(reason) => diagnostics.push(self.report(&path, reason)),
             }
         }
         files.sort();
         (files, diagnostics)
     }
 
-    /// The folders that are looked into, the root among them.
+    /// The folders that are read, including the root.
     pub(crate) fn folders(&self) -> Vec<PathBuf> {
         let entries = self.walk().filter_map(Result::ok);
         let folders = entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
         folders.map(ignore::DirEntry::into_path).collect()
     }
 
-    /// A handle on the root through which no path, link or race leads out of it.
+    /// A handle on the root. No path, link or race can leave the root through it.
     pub(crate) fn open(&self) -> std::io::Result<Dir> {
         Dir::open_ambient_dir(&self.root, ambient_authority())
     }
@@ -140,6 +141,7 @@ impl Base {
         let root = self.root.clone();
         let excluded_folders = self.excluded_folders.clone();
         WalkBuilder::new(&self.root)
+            // A `.gitignore` counts outside of a repository, too.
             .require_git(false)
             .add_custom_ignore_filename(IGNORE_FILE)
             .filter_entry(move |entry| {

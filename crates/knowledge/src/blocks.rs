@@ -1,4 +1,4 @@
-//! The top-level blocks of a Markdown text, as far as a document's structure needs them.
+//! The top-level blocks of a Markdown text, as far as the section tree needs them.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// The blocks of `text` from `start` on. Headings inside quotes and lists are part of those.
+/// The blocks of `text` from `start` on. A heading inside a quote or a list is part of that block.
 pub(crate) fn top_level_blocks(text: &str, start: usize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut depth = 0_usize;

@@ -1,4 +1,4 @@
-//! What blocks what: the graph of `blocked_by`.
+//! The dependency graph of `blocked_by`.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -76,7 +76,7 @@ pub struct Unresolved {
     pub suggestions: Vec<String>,
 }
 
-/// Edges between nodes, by index. Nodes without any are absent.
+/// Edges between nodes, by index. Nodes without edges are absent.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     upstream: BTreeMap<usize, Vec<usize>>,
@@ -95,21 +95,24 @@ impl Graph {
                     graph.upstream.entry(node.index()).or_default().push(index);
                     graph.downstream.entry(index).or_default().push(node.index());
                 } else {
-                    diagnostics.push(note(node, format!("blocked_by `{target}` names no node")));
+                    diagnostics
+                        .push(diagnostic(node, format!("blocked_by `{target}` names no node")));
                     graph.unresolved.entry(node.index()).or_default().push(target);
                 }
             }
         }
         graph.cycles = graph.find_cycles();
         for cycle in &graph.cycles {
-            let ids = circle(snapshot, cycle).join(" → ");
-            diagnostics
-                .push(note(snapshot.at(cycle[0]), format!("blocked_by goes in a circle: {ids}")));
+            let ids = closed_path(snapshot, cycle).join(" → ");
+            diagnostics.push(diagnostic(
+                snapshot.at(cycle[0]),
+                format!("blocked_by forms a cycle: {ids}"),
+            ));
         }
         (graph, diagnostics)
     }
 
-    /// One circle for every edge that leads back to a node being walked; each node is walked once.
+    /// One cycle for every edge back to a node on the current path of a depth-first search.
     fn find_cycles(&self) -> Vec<Vec<usize>> {
         let mut done = HashSet::new();
         let mut cycles = Vec::new();
@@ -141,13 +144,13 @@ impl Graph {
     }
 }
 
-fn note(node: NodeRef<'_>, message: String) -> Diagnostic {
+fn diagnostic(node: NodeRef<'_>, message: String) -> Diagnostic {
     let path = node.document().path.as_str();
     Diagnostic::new(node.section().line, message).located(node.base().name(), path)
 }
 
-/// A circle's ids, with the first one again at the end.
-fn circle(snapshot: &Snapshot, cycle: &[usize]) -> Vec<String> {
+/// The ids of a cycle, with the first one again at the end.
+fn closed_path(snapshot: &Snapshot, cycle: &[usize]) -> Vec<String> {
     let all = cycle.iter().chain(cycle.first());
     all.map(|&index| snapshot.at(index).id().to_owned()).collect()
 }
@@ -163,24 +166,24 @@ impl Snapshot {
         let upstream = wanted(Direction::Upstream).then(|| self.reach(node, request.depth, false));
         let downstream =
             wanted(Direction::Downstream).then(|| self.reach(node, request.depth, true));
-        let mut named: HashSet<usize> = HashSet::from([node.index()]);
-        named.extend(upstream.iter().chain(&downstream).flatten().map(|step| step.node));
+        let mut reached: HashSet<usize> = HashSet::from([node.index()]);
+        reached.extend(upstream.iter().chain(&downstream).flatten().map(|step| step.node));
         let cycles =
-            self.graph.cycles.iter().filter(|cycle| cycle.iter().any(|n| named.contains(n)));
+            self.graph.cycles.iter().filter(|cycle| cycle.iter().any(|n| reached.contains(n)));
         let unresolved =
-            if wanted(Direction::Upstream) { self.unresolved(&named) } else { Vec::new() };
+            if wanted(Direction::Upstream) { self.unresolved(&reached) } else { Vec::new() };
         let describe = |steps: Vec<Step>| steps.iter().map(|step| self.describe(step)).collect();
         Ok(DependenciesResponse {
             node_id: node.id().to_owned(),
-            cycles: cycles.map(|cycle| circle(self, cycle)).collect(),
+            cycles: cycles.map(|cycle| closed_path(self, cycle)).collect(),
             unresolved,
             upstream: upstream.map(describe),
             downstream: downstream.map(describe),
         })
     }
 
-    /// Every dependency that leads somewhere: what waits, and what it waits for.
-    pub fn waits(&self) -> impl Iterator<Item = (NodeRef<'_>, NodeRef<'_>)> {
+    /// Every resolved dependency: the blocked node and the node that blocks it.
+    pub fn dependency_edges(&self) -> impl Iterator<Item = (NodeRef<'_>, NodeRef<'_>)> {
         self.graph.upstream.iter().flat_map(move |(&node, targets)| {
             targets.iter().map(move |&target| (self.at(node), self.at(target)))
         })
@@ -218,15 +221,18 @@ impl Snapshot {
         }
     }
 
-    fn unresolved(&self, named: &HashSet<usize>) -> Vec<Unresolved> {
-        let mut sources: Vec<usize> =
-            named.iter().copied().filter(|node| self.graph.unresolved.contains_key(node)).collect();
+    fn unresolved(&self, reached: &HashSet<usize>) -> Vec<Unresolved> {
+        let mut sources: Vec<usize> = reached
+            .iter()
+            .copied()
+            .filter(|node| self.graph.unresolved.contains_key(node))
+            .collect();
         sources.sort_unstable();
         let targets = |source: usize| {
             self.graph.unresolved[&source].iter().map(move |target| Unresolved {
                 target: target.clone(),
                 required_by: self.at(source).id().to_owned(),
-                suggestions: self.near_ids(target),
+                suggestions: self.similar_ids(target),
             })
         };
         sources.into_iter().flat_map(targets).collect()

@@ -1,4 +1,4 @@
-//! What a knowledge base's author may want to mend.
+//! Problems in files, reported to the authors of a knowledge base.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A note on a line of a file that does not know yet where it lies.
+    /// A diagnostic without its file; [`Self::located`] adds it.
     pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
         Self { base: String::new(), path: String::new(), line, message: message.into() }
     }

@@ -1,29 +1,26 @@
-//! What should be read before a task is begun.
+//! Recommendations: the nodes to read before starting a task.
+//!
+//! Hybrid search finds candidates with calibrated scores. Boosts for task type, status, recency and
+//! proximity adjust them; overlapping sections are merged; a token budget may limit the set.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::boost::boosts;
 use crate::budget::best_within;
 use crate::error::{Error, in_range};
 use crate::keyword::KeywordQuery;
 use crate::node::NodeRef;
-use crate::proximity::proximity;
 use crate::relevance::{Evidence, odds, probability};
 use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS};
 use crate::snapshot::Snapshot;
-use crate::text::days_since_epoch;
 
-/// A parent at least this good, compared with its child, stands for both.
-const AS_GOOD: f64 = 0.9;
-/// This many children of one parent are better read as the parent.
+/// A parent whose score is at least this share of its child's replaces the child.
+const PARENT_SHARE: f64 = 0.9;
+/// From this many matching children on, the parent is recommended in their place.
 const MANY_CHILDREN: usize = 3;
-/// Deprecated knowledge may still explain what is there.
-const DEPRECATED: f64 = 0.5;
-/// What lies as near as can be to the file being worked on.
-const NEAR: f64 = 1.3;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +53,19 @@ pub enum TaskType {
 }
 
 impl TaskType {
-    pub fn name(self) -> &'static str {
+    /// Every task type, in the order in which settings and pages list them.
+    pub const ALL: [Self; 7] = [
+        Self::Implement,
+        Self::Debug,
+        Self::Refactor,
+        Self::Document,
+        Self::Review,
+        Self::Design,
+        Self::Test,
+    ];
+
+    /// The name used in requests and in the boost settings.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Implement => "implement",
             Self::Debug => "debug",
@@ -96,7 +105,7 @@ pub struct Recommendation {
     pub sections: Vec<String>,
 }
 
-/// How much is recommended, and what makes a node fit a task better.
+/// Settings of recommendations: limits, and boosts for nodes that suit a task better.
 #[derive(Debug, Clone)]
 pub struct Discovery {
     pub default_max_results: usize,
@@ -120,13 +129,13 @@ pub trait MissLog: Send + Sync {
     fn record(&self, miss: &Miss<'_>);
 }
 
-/// A node on its way to being recommended.
+/// A node that may be recommended.
 struct Candidate<'a> {
     node: NodeRef<'a>,
     score: f64,
     cosine: Option<f32>,
-    /// Sections below that it stands for.
-    absorbed: Vec<NodeRef<'a>>,
+    /// Matching sections below that were merged into it.
+    merged: Vec<NodeRef<'a>>,
 }
 
 impl Snapshot {
@@ -145,27 +154,32 @@ impl Snapshot {
         if request.token_budget == Some(0) {
             return Err(Error::Empty { name: "token_budget" });
         }
-        let question = self.question(task)?;
-        let (found, _) = self.gather(&question, CANDIDATES, |_| true)?;
+        let query = self.prepare(task)?;
+        let (found, _) = self.candidates(&query, CANDIDATES, |_| true)?;
         let mut candidates: Vec<Candidate<'_>> = found
             .into_iter()
-            .map(|(node, evidence)| weigh(node, &evidence, request, settings))
+            .map(|(node, evidence)| boosted(node, &evidence, request, settings))
             .filter(|candidate| candidate.score >= settings.min_relevance_threshold)
             .collect();
         sort(&mut candidates);
         let total_available = candidates.len();
         let mut candidates = merge_overlaps(candidates);
         if let Some(budget) = request.token_budget {
-            candidates = fitting(candidates, budget, limit);
+            candidates = within_budget(candidates, budget, limit);
         }
         candidates.truncate(limit);
         let message = self.message(request, total_available, candidates.len());
         let recommendations =
-            candidates.iter().map(|c| recommend(c, &question.keyword, request, settings)).collect();
+            candidates.iter().map(|c| recommend(c, &query.keyword, request, settings)).collect();
         Ok(DiscoverResponse { recommendations, total_available, message })
     }
 
-    fn message(&self, request: &DiscoverRequest, relevant: usize, shown: usize) -> Option<String> {
+    fn message(
+        &self,
+        request: &DiscoverRequest,
+        relevant: usize,
+        returned: usize,
+    ) -> Option<String> {
         let coverage = self.coverage();
         let partial = (!coverage.is_complete()).then(|| {
             format!(
@@ -174,7 +188,7 @@ impl Snapshot {
                 coverage.total
             )
         });
-        let empty = match (relevant, shown, request.token_budget) {
+        let empty = match (relevant, returned, request.token_budget) {
             (0, _, _) => Some(format!(
                 "No knowledge base entry found for \"{}\". Try search_knowledge with other words; \
                  proceed with general knowledge and flag the uncertainty.",
@@ -190,9 +204,9 @@ impl Snapshot {
     }
 }
 
-/// The odds of the evidence times the boosts, as a probability: never outside 0 to 1, in the
-/// order of the boosts where the evidence is the same.
-fn weigh<'a>(
+/// Multiplies the odds by the boosts. A score stays between 0 and 1, and nodes with the same
+/// evidence are ordered by their boosts.
+fn boosted<'a>(
     node: NodeRef<'a>,
     evidence: &Evidence,
     request: &DiscoverRequest,
@@ -201,62 +215,7 @@ fn weigh<'a>(
     let boosts = boosts(node, request, settings);
     let factor: f64 = boosts.iter().map(|(factor, _)| factor).product();
     let score = probability(odds(evidence.relevance) * factor);
-    Candidate { node, score, cosine: evidence.cosine, absorbed: Vec::new() }
-}
-
-/// What makes a node fit a task better or worse than its text says.
-enum Boost {
-    Kind,
-    Active,
-    Deprecated,
-    Checked { days_ago: i64 },
-    Near,
-}
-
-fn boosts(node: NodeRef<'_>, request: &DiscoverRequest, settings: &Discovery) -> Vec<(f64, Boost)> {
-    let mut boosts = Vec::new();
-    if let Some(task) = request.task_type {
-        let of_task = settings.boosts.get(task.name());
-        let factor = of_task.and_then(|boosts| boosts.get(node.kind())).copied().unwrap_or(1.0);
-        boosts.push((factor, Boost::Kind));
-    }
-    match node.status() {
-        "active" => boosts.push((settings.boost_active_status, Boost::Active)),
-        "deprecated" => boosts.push((DEPRECATED, Boost::Deprecated)),
-        _ => {}
-    }
-    if let Some(days_ago) = age_in_days(node)
-        && days_ago <= i64::from(settings.boost_recent_update_days)
-    {
-        boosts.push((settings.boost_recent_update_factor, Boost::Checked { days_ago }));
-    }
-    if let Some(file) = &request.current_file {
-        let nearness = proximity(file, node.document().path.as_str());
-        boosts.push((1.0 + (NEAR - 1.0) * nearness, Boost::Near));
-    }
-    boosts.retain(|(factor, _)| (factor - 1.0).abs() > f64::EPSILON);
-    boosts
-}
-
-impl Boost {
-    fn why(&self, node: NodeRef<'_>, request: &DiscoverRequest) -> String {
-        match self {
-            Self::Kind => {
-                format!("{} for {}", node.kind(), request.task_type.map_or("", TaskType::name))
-            }
-            Self::Active => "active".to_owned(),
-            Self::Deprecated => "deprecated".to_owned(),
-            Self::Checked { days_ago } => format!("checked {days_ago} days ago"),
-            Self::Near => format!("near {}", request.current_file.as_deref().unwrap_or_default()),
-        }
-    }
-}
-
-/// Days since `last_checked`; a date to come counts as today.
-fn age_in_days(node: NodeRef<'_>) -> Option<i64> {
-    let checked = days_since_epoch(node.section().last_checked.as_deref()?)?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs() / 86_400;
-    Some((i64::try_from(now).ok()? - checked).max(0))
+    Candidate { node, score, cosine: evidence.cosine, merged: Vec::new() }
 }
 
 fn sort(candidates: &mut [Candidate<'_>]) {
@@ -264,12 +223,12 @@ fn sort(candidates: &mut [Candidate<'_>]) {
         .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.node.index().cmp(&b.node.index())));
 }
 
-/// One recommendation where several would overlap: a parent that fits as well as its child stands
-/// for it, and a parent stands for its children where many of them fit.
+/// Merges overlapping candidates: a child into a parent that scores about as well, and children
+/// into their parent where many of them match.
 fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
     let mut by_node: HashMap<usize, Candidate<'_>> =
         candidates.into_iter().map(|candidate| (candidate.node.index(), candidate)).collect();
-    // Deepest first, so that what a parent took over can go further up.
+    // Deepest first, so that merged sections can be merged again further up.
     let mut order: Vec<usize> = by_node.keys().copied().collect();
     order.sort_by_key(|index| {
         let depth = by_node[index].node.section().level;
@@ -277,10 +236,10 @@ fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
     });
     for index in order {
         let Some(parent) = parent_of(&by_node[&index]) else { continue };
-        let as_good =
-            by_node.get(&parent).is_some_and(|p| p.score >= AS_GOOD * by_node[&index].score);
-        if as_good && let Some(child) = by_node.remove(&index) {
-            absorb(&mut by_node, parent, child);
+        let is_covered =
+            by_node.get(&parent).is_some_and(|p| p.score >= PARENT_SHARE * by_node[&index].score);
+        if is_covered && let Some(child) = by_node.remove(&index) {
+            merge_into(&mut by_node, parent, child);
         }
     }
     let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -298,10 +257,10 @@ fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
                     node: whole,
                     score: child.score,
                     cosine: child.cosine,
-                    absorbed: Vec::new(),
+                    merged: Vec::new(),
                 });
             }
-            absorb(&mut by_node, parent, child);
+            merge_into(&mut by_node, parent, child);
         }
     }
     let mut merged: Vec<Candidate<'_>> = by_node.into_values().collect();
@@ -313,81 +272,85 @@ fn parent_of(candidate: &Candidate<'_>) -> Option<usize> {
     candidate.node.parent().map(NodeRef::index)
 }
 
-fn absorb<'a>(all: &mut HashMap<usize, Candidate<'a>>, parent: usize, child: Candidate<'a>) {
+fn merge_into<'a>(all: &mut HashMap<usize, Candidate<'a>>, parent: usize, child: Candidate<'a>) {
     if let Some(parent) = all.get_mut(&parent) {
         parent.score = parent.score.max(child.score);
-        parent.absorbed.push(child.node);
-        parent.absorbed.extend(child.absorbed);
-        parent.absorbed.sort_by_key(|node| node.index());
+        parent.merged.push(child.node);
+        parent.merged.extend(child.merged);
+        parent.merged.sort_by_key(|node| node.index());
     }
 }
 
 impl Candidate<'_> {
-    /// What reading it costs: its text, and that of the sections it stands for.
+    /// The cost of reading it: its own text and that of the merged sections.
     fn tokens(&self) -> usize {
-        let below: usize = self.absorbed.iter().map(|node| node.token_count()).sum();
+        let below: usize = self.merged.iter().map(|node| node.token_count()).sum();
         self.node.token_count() + below
     }
 }
 
-fn fitting(candidates: Vec<Candidate<'_>>, budget: usize, limit: usize) -> Vec<Candidate<'_>> {
-    let worth: Vec<(f64, usize)> =
+fn within_budget(
+    candidates: Vec<Candidate<'_>>,
+    budget: usize,
+    limit: usize,
+) -> Vec<Candidate<'_>> {
+    let items: Vec<(f64, usize)> =
         candidates.iter().map(|c| (odds(c.score), c.tokens().max(1))).collect();
-    let chosen: HashSet<usize> = best_within(&worth, budget, limit).into_iter().collect();
+    let chosen: HashSet<usize> = best_within(&items, budget, limit).into_iter().collect();
     let all = candidates.into_iter().enumerate();
     all.filter(|(i, _)| chosen.contains(i)).map(|(_, candidate)| candidate).collect()
 }
 
 fn recommend(
     candidate: &Candidate<'_>,
-    asked: &KeywordQuery,
+    query: &KeywordQuery,
     request: &DiscoverRequest,
     settings: &Discovery,
 ) -> Recommendation {
     let node = candidate.node;
     let boosts = boosts(node, request, settings).into_iter();
-    let boosts = boosts.map(|(factor, boost)| (factor, boost.why(node, request)));
+    let boosts = boosts.map(|(factor, boost)| (factor, boost.reason(node, request)));
     Recommendation {
         id: node.id().to_owned(),
         path: node.path(),
         title: node.title().to_owned(),
         kind: node.kind().to_owned(),
         relevance_score: (candidate.score * 1000.0).round() / 1000.0,
-        reason: reason(candidate, asked, boosts),
+        reason: reason(candidate, query, boosts),
         estimated_tokens: candidate.tokens(),
-        sections: candidate.absorbed.iter().map(|node| node.id().to_owned()).collect(),
+        sections: candidate.merged.iter().map(|node| node.id().to_owned()).collect(),
     }
 }
 
-/// What speaks for the node, from the evidence alone.
+/// Why the node is recommended: matching words, similarity and boosts.
 fn reason(
     candidate: &Candidate<'_>,
-    asked: &KeywordQuery,
+    query: &KeywordQuery,
     boosts: impl Iterator<Item = (f64, String)>,
 ) -> String {
     let mut parts = Vec::new();
-    let in_title = asked.words_in(candidate.node.title());
-    let mut in_text = asked.words_in(&candidate.node.body());
+    let in_title = query.words_in(candidate.node.title());
+    let mut in_text = query.words_in(&candidate.node.body());
     in_text.retain(|word| !in_title.contains(word));
     if !in_title.is_empty() {
-        parts.push(format!("its title has {}", words(&in_title)));
+        parts.push(format!("its title has {}", quoted(&in_title)));
     }
     if !in_text.is_empty() {
-        parts.push(format!("its text has {}", words(&in_text)));
+        parts.push(format!("its text has {}", quoted(&in_text)));
     }
     if let Some(cosine) = candidate.cosine {
         parts.push(format!("similarity of meaning {cosine:.2}"));
     }
-    if !candidate.absorbed.is_empty() {
-        let titles: Vec<&str> = candidate.absorbed.iter().map(|node| node.title()).collect();
+    if !candidate.merged.is_empty() {
+        let titles: Vec<&str> = candidate.merged.iter().map(|node| node.title()).collect();
         parts.push(format!("sections below fit too ({})", titles.join(", ")));
     }
-    for (factor, why) in boosts {
-        parts.push(format!("{why} ×{}", (factor * 100.0).round() / 100.0));
+    for (factor, reason) in boosts {
+        parts.push(format!("{reason} ×{}", (factor * 100.0).round() / 100.0));
     }
     parts.join("; ")
 }
 
-fn words(terms: &[String]) -> String {
-    terms.iter().map(|term| format!("\"{term}\"")).collect::<Vec<_>>().join(", ")
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }

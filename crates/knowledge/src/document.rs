@@ -1,7 +1,7 @@
 //! One Markdown file as a tree of sections.
 //!
-//! Parsing never fails. The result holds what was understood and a list of what was not, and the
-//! sections' sources laid end to end are the text itself, so nothing an author wrote gets lost.
+//! Parsing never fails: the result holds the sections and diagnostics of what was not understood.
+//! The sources of the sections concatenated are the text of the file, so no text is lost.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::parse::parse;
 use crate::path::RelPath;
 use crate::text::slug;
 
-/// More sections than this in one file are kept as text of the last one.
+/// Further sections of a file become text of the last one.
 pub const MAX_NODES_PER_FILE: usize = 500;
 
 pub(crate) const DEFAULT_TYPE: &str = "context";
@@ -29,7 +29,7 @@ pub struct Document {
     text: String,
 }
 
-/// A heading and what stands below it, up to the next heading.
+/// A heading and the text below it, up to the next heading.
 #[derive(Debug)]
 pub struct Section {
     pub title: String,
@@ -45,23 +45,22 @@ pub struct Section {
     /// Its own status, or that of the nearest section above that has one.
     pub status: String,
     pub last_checked: Option<String>,
-    /// The name below its parent, from the heading's text or its `{#anchor}`.
+    /// The name below its parent, from the text of the heading or its `{#anchor}`.
     pub slug: String,
     /// Everything that belongs to this section: heading, metadata and body.
     pub(crate) source: Range<usize>,
-    /// Text that stood before the file's first heading.
+    /// Text before the first heading of the file.
     pub(crate) lead: Range<usize>,
     pub(crate) body: Range<usize>,
 }
 
 impl Document {
     pub fn parse(path: RelPath, bytes: &[u8]) -> Self {
-        let (text, notes, sections) = parse(&path, bytes);
-        let diagnostics = notes.into_iter().map(|(line, message)| Diagnostic::new(line, message));
-        Self { hash: blake3::hash(bytes), path, sections, diagnostics: diagnostics.collect(), text }
+        let (text, diagnostics, sections) = parse(&path, bytes);
+        Self { hash: blake3::hash(bytes), path, sections, diagnostics, text }
     }
 
-    /// A text that is one node, whatever headings it has.
+    /// A document of one section, whatever headings its text has.
     pub fn single(path: RelPath, title: &str, text: &str) -> Self {
         let section = Section {
             slug: slug(title),

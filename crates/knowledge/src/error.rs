@@ -1,4 +1,4 @@
-//! What can be wrong with a question, in words that name the way out.
+//! Errors of requests. Each has a message that names the input, a stable code and a hint.
 
 use crate::path::PathError;
 
@@ -27,7 +27,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A stable name for programs.
+    /// Stable; programs depend on it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownNode { .. } => "NODE_NOT_FOUND",
@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// What to do about the error.
     pub fn hint(&self) -> String {
         match self {
             Self::UnknownNode { suggestions, .. }

@@ -1,4 +1,4 @@
-//! How good search is, on questions whose answers are known.
+//! Retrieval quality on queries with relevance judgments: nDCG, recall, MRR and hit rate.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,17 +10,17 @@ use crate::search::SearchType;
 use crate::snapshot::Snapshot;
 
 const DEPTH: usize = 10;
-/// The bands that relevance scores are read in.
+/// Lower bounds of the bands in which relevance scores are reported.
 const BANDS: [f64; 5] = [0.0, 0.3, 0.5, 0.7, 0.9];
 
-/// A question with the paths of the documents that answer it.
+/// A query with its relevance judgments: gain by document path.
 #[derive(Debug, Clone)]
 pub struct Judged {
     pub query: String,
     pub relevant: HashMap<String, f64>,
 }
 
-/// Means over all questions.
+/// Means over all queries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Quality {
     pub ndcg_at_10: f64,
@@ -44,18 +44,18 @@ pub struct Evaluation {
     pub keyword: Quality,
     pub semantic: Quality,
     pub hybrid: Quality,
-    /// Of the ten best of every hybrid search.
+    /// Over the ten best results of every hybrid search.
     pub bands: Vec<Band>,
 }
 
 impl Snapshot {
     pub fn evaluate(&self, judged: &[Judged]) -> Result<Evaluation, Error> {
-        let answers: Vec<[Vec<(String, f64)>; 3]> = judged
+        let runs: Vec<[Vec<(String, f64)>; 3]> = judged
             .iter()
-            .map(|question| {
-                let ready = self.question(&question.query)?;
+            .map(|judged| {
+                let query = self.prepare(&judged.query)?;
                 let run = |search_type| -> Result<Vec<(String, f64)>, Error> {
-                    let ranked = self.ranked(&ready, search_type, DEPTH, |_: NodeKey| true)?;
+                    let ranked = self.rank(&query, search_type, DEPTH, |_: NodeKey| true)?;
                     let best = ranked.best.into_iter().take(DEPTH);
                     Ok(best.map(|(node, _, score)| (node.path(), score)).collect())
                 };
@@ -67,18 +67,18 @@ impl Snapshot {
             })
             .collect::<Result<_, Error>>()?;
         let quality = |kind: usize| {
-            let pairs = judged.iter().zip(answers.iter().map(|answers| &answers[kind]));
-            mean(pairs.map(|(question, found)| measure(&question.relevant, found)))
+            let pairs = judged.iter().zip(runs.iter().map(|runs| &runs[kind]));
+            mean(pairs.map(|(judged, found)| measure(&judged.relevant, found)))
         };
         let (keyword, semantic, hybrid) = (quality(0), quality(1), quality(2));
-        let hybrids = judged.iter().zip(answers.iter().map(|answers| &answers[2]));
+        let hybrids = judged.iter().zip(runs.iter().map(|runs| &runs[2]));
         Ok(Evaluation {
             queries: judged.len(),
             documents: self.file_count(),
             keyword,
             semantic,
             hybrid,
-            bands: bands(hybrids.map(|(question, found)| (&question.relevant, found.as_slice()))),
+            bands: bands(hybrids.map(|(judged, found)| (&judged.relevant, found.as_slice()))),
         })
     }
 }
@@ -114,10 +114,10 @@ fn mean(all: impl Iterator<Item = Quality>) -> Quality {
 }
 
 fn bands<'a>(
-    answers: impl Iterator<Item = (&'a HashMap<String, f64>, &'a [(String, f64)])>,
+    runs: impl Iterator<Item = (&'a HashMap<String, f64>, &'a [(String, f64)])>,
 ) -> Vec<Band> {
     let mut counted: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    for (relevant, found) in answers {
+    for (relevant, found) in runs {
         for (path, score) in found {
             let band = BANDS.partition_point(|from| from <= score).saturating_sub(1);
             let entry = counted.entry(band).or_default();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn measures_are_those_of_the_literature() {
+    fn measures_match_their_definitions() {
         let relevant = HashMap::from([("a".to_owned(), 1.0), ("b".to_owned(), 1.0)]);
         let found = [("x".to_owned(), 0.9), ("a".to_owned(), 0.8), ("b".to_owned(), 0.7)];
         let quality = measure(&relevant, &found);

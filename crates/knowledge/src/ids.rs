@@ -1,4 +1,4 @@
-//! Which id each section of a base goes by.
+//! Assigns an id to every section of a base.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use crate::document::Document;
 
 /// The ids of all sections, a list per document.
 ///
-/// What authors wrote comes first. A root without an id is named after its file (the one nearest
-/// to the base's root, if several files share the name; the others are named by their path), any
-/// other section `parent_id.slug`. An id that is taken gets a number.
+/// Ids written by authors are assigned first. A root without an id gets the stem of its file; if
+/// several files share it, the one nearest to the base's root does and the others get their dotted
+/// path. Any other section gets `parent_id.slug`. A number is appended to an id that is taken.
 pub(crate) fn assign(documents: &[&Document], base: &str) -> (Vec<Vec<String>>, Vec<Diagnostic>) {
     let mut ids = Assignment {
         owners: HashMap::new(),
@@ -27,7 +27,7 @@ pub(crate) fn assign(documents: &[&Document], base: &str) -> (Vec<Vec<String>>, 
 }
 
 struct Assignment {
-    /// Who holds an id: document and section.
+    /// Document and section by id.
     owners: HashMap<String, (usize, usize)>,
     ids: Vec<Vec<Option<String>>>,
     diagnostics: Vec<Diagnostic>,
@@ -50,7 +50,7 @@ impl Assignment {
             let first = &documents[first_d];
             let distinct = self.distinct(&id);
             let message = format!(
-                "id `{id}` is already used by {}:{}; this one goes by `{distinct}`",
+                "id `{id}` is already used by {}:{}; this one gets `{distinct}`",
                 first.path, first.sections[first_s].line
             );
             let line = documents[d].sections[s].line;
@@ -103,7 +103,7 @@ impl Assignment {
         if !self.owners.contains_key(id) {
             return id.to_owned();
         }
-        // As many numbers as there are owners, and one more, cannot all be taken.
+        // There is one more number than there are owners, so one is free.
         (2..=self.owners.len() + 2)
             .map(|n| format!("{id}-{n}"))
             .find(|candidate| !self.owners.contains_key(candidate))

@@ -1,4 +1,6 @@
-//! Keyword search: BM25 with English stemming, in memory.
+//! The keyword index: BM25 with English stemming, in memory.
+//!
+//! The index is rebuilt from the files at every start, so it is never stale and needs no disk.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -21,17 +23,17 @@ use crate::document::Document;
 
 const ANALYZER: &str = "english";
 const WRITER_BYTES: usize = 15_000_000;
-/// BM25's own: how fast further mentions of a word stop mattering, and how much length does.
+/// The parameters of BM25: term frequency saturation and length normalisation. Tantivy uses the
+/// same values; [`KeywordQuery::bound`] depends on them.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// What two words that stand in the text as they stand in the question count on top of
-/// themselves.
-const PAIR: f32 = 0.3;
-/// Pairs of a question that are looked for; a whole page as a question has thousands.
+/// Weight of two words that have the same distance in the text as in the query.
+const PAIR_BOOST: f32 = 0.3;
+/// Pairs of a query that are searched for; a page of text as a query would have thousands.
 const MAX_PAIRS: usize = 64;
 const SNIPPET_CHARS: usize = 240;
 
-/// Names one section of one version of a document, in the index and in snapshots alike.
+/// Identifies one section of one version of a document, in the index and in snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeKey(u64);
 
@@ -50,7 +52,7 @@ impl NodeKey {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Fields {
     version: Field,
     key: Field,
@@ -59,19 +61,19 @@ struct Fields {
     text: Field,
 }
 
-/// The side that changes: documents come and go, then [`KeywordIndex::commit`].
+/// The writing side: add and remove documents, then [`KeywordIndex::commit`].
 pub(crate) struct KeywordIndex {
     fields: Fields,
     writer: IndexWriter,
     reader: IndexReader,
 }
 
-/// The side that answers, on the documents of one commit.
-#[derive(Clone)]
+/// The reading side, on the documents of one commit.
+#[derive(Debug, Clone)]
 pub(crate) struct KeywordSearcher {
     fields: Fields,
     searcher: Searcher,
-    mean_title: f32,
+    mean_title_words: f32,
 }
 
 pub(crate) struct Hit {
@@ -127,18 +129,18 @@ impl KeywordIndex {
 }
 
 impl KeywordSearcher {
-    /// The best `limit` sections that `wanted` lets through, and how many matched in all.
+    /// The best `limit` sections that `accepts` lets through, and how many matched in all.
     pub(crate) fn search(
         &self,
         query: &KeywordQuery,
         limit: usize,
-        wanted: impl Fn(NodeKey) -> bool + Send + Sync + 'static,
+        accepts: impl Fn(NodeKey) -> bool + Send + Sync + 'static,
     ) -> tantivy::Result<(Vec<Hit>, usize)> {
         if query.terms.is_empty() {
             return Ok((Vec::new(), 0));
         }
-        let wanted = Arc::new(wanted);
-        let filter = move |key: u64| wanted(NodeKey(key));
+        let accepts = Arc::new(accepts);
+        let filter = move |key: u64| accepts(NodeKey(key));
         let collector = (TopDocs::with_limit(limit.max(1)).order_by_score(), Count);
         let collector = FilterCollector::new("key".to_owned(), filter, collector);
         let (top, total) = self.searcher.search(&*query.query, &collector)?;
@@ -157,11 +159,11 @@ impl KeywordSearcher {
         for segment in searcher.segment_readers() {
             tokens += segment.inverted_index(fields.title)?.total_num_tokens();
         }
-        let mean_title = (tokens as f32 / searcher.num_docs().max(1) as f32).max(1.0);
-        Ok(Self { fields, searcher, mean_title })
+        let mean_title_words = (tokens as f32 / searcher.num_docs().max(1) as f32).max(1.0);
+        Ok(Self { fields, searcher, mean_title_words })
     }
 
-    /// The words of a question that say what it is about, each with its weight.
+    /// The content words of a query, each with its weights.
     pub(crate) fn query(&self, text: &str) -> tantivy::Result<KeywordQuery> {
         let words = content_words(text);
         let mut terms: Vec<QueryTerm> = Vec::new();
@@ -187,7 +189,7 @@ impl KeywordSearcher {
         Ok(KeywordQuery { query, terms })
     }
 
-    /// The two words at the distance they have in the question.
+    /// A phrase query for two words at the distance they have in the query.
     fn pair(&self, first: &Word, second: &Word) -> Option<(Occur, Box<dyn Query>)> {
         if first.stem == second.stem {
             return None;
@@ -195,23 +197,23 @@ impl KeywordSearcher {
         let term = |word: &Word| Term::from_field_text(self.fields.text, &word.stem);
         let distance = second.position - first.position;
         let phrase = PhraseQuery::new_with_offset(vec![(0, term(first)), (distance, term(second))]);
-        Some(boosted(phrase, PAIR))
+        Some(boosted(phrase, PAIR_BOOST))
     }
 
     fn idf(&self, field: Field, stem: &str) -> tantivy::Result<f32> {
-        let with = self.searcher.doc_freq(&Term::from_field_text(field, stem))? as f32;
+        let matching = self.searcher.doc_freq(&Term::from_field_text(field, stem))? as f32;
         let all = self.searcher.num_docs() as f32;
-        Ok((1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln())
+        Ok((1.0 + (all - matching + 0.5).max(0.0) / (matching + 0.5)).ln())
     }
 
-    /// How well a title alone answers: its BM25 as a share of the best there could be, times the
-    /// share of the title that the question mentions.
+    /// How well a title alone matches: its BM25 as a share of the greatest possible, times the
+    /// share of the title's words, weighted by IDF, that the query mentions.
     pub(crate) fn title_match(&self, query: &KeywordQuery, title: &str) -> tantivy::Result<f32> {
         let stems: Vec<String> = content_words(title).into_iter().map(|word| word.stem).collect();
         if stems.is_empty() || query.terms.is_empty() {
             return Ok(0.0);
         }
-        let norm = K1 * (1.0 - B + B * stems.len() as f32 / self.mean_title);
+        let norm = K1 * (1.0 - B + B * stems.len() as f32 / self.mean_title_words);
         let mut score = 0.0;
         for term in &query.terms {
             let mentions = stems.iter().filter(|stem| **stem == term.stem).count() as f32;
@@ -236,11 +238,12 @@ impl KeywordSearcher {
         Ok(score / query.bound() * mentioned / all)
     }
 
-    /// The stretch of `text` that shows best why it matched; empty when only the title did.
+    /// Generates the passages of texts that match the query best.
     pub(crate) fn snippets(&self, query: &KeywordQuery) -> tantivy::Result<Snippets> {
-        let mut of = SnippetGenerator::create(&self.searcher, &*query.query, self.fields.text)?;
-        of.set_max_num_chars(SNIPPET_CHARS);
-        Ok(Snippets(of))
+        let mut generator =
+            SnippetGenerator::create(&self.searcher, &*query.query, self.fields.text)?;
+        generator.set_max_num_chars(SNIPPET_CHARS);
+        Ok(Snippets(generator))
     }
 }
 
@@ -250,9 +253,9 @@ pub(crate) struct KeywordQuery {
 }
 
 pub(crate) struct QueryTerm {
-    /// As it was asked.
+    /// As it is written in the query.
     pub(crate) word: String,
-    /// As it stands in the index.
+    /// As it is indexed.
     pub(crate) stem: String,
     count: f32,
     idf: f32,
@@ -260,13 +263,14 @@ pub(crate) struct QueryTerm {
 }
 
 impl KeywordQuery {
-    /// The BM25 of a text that does nothing but repeat the question's words.
+    /// The greatest possible BM25 score: that of a text that only repeats the words of the query.
+    /// Words that are in no node count, so the score stays low when few words match.
     pub(crate) fn bound(&self) -> f32 {
         let mass: f32 = self.terms.iter().map(|term| term.count * term.idf).sum();
         (mass * (K1 + 1.0)).max(f32::MIN_POSITIVE)
     }
 
-    /// The asked words that a text has.
+    /// The words of the query that occur in a text.
     pub(crate) fn words_in(&self, text: &str) -> Vec<String> {
         let stems: HashSet<String> =
             content_words(text).into_iter().map(|word| word.stem).collect();
@@ -276,14 +280,14 @@ impl KeywordQuery {
 }
 
 struct Word {
-    /// As it was written.
+    /// As it is written.
     text: String,
     stem: String,
-    /// Which word of the text it is, all words counted.
+    /// Position in the text, counting all words.
     position: usize,
 }
 
-/// Words with a meaning of their own.
+/// The words of a text without function words.
 fn content_words(text: &str) -> Vec<Word> {
     let mut analyzer = ENGLISH.clone();
     let mut stream = analyzer.token_stream(text);
@@ -302,7 +306,7 @@ fn boosted(query: impl Query, boost: f32) -> (Occur, Box<dyn Query>) {
     (Occur::Should, Box::new(BoostQuery::new(Box::new(query), boost)))
 }
 
-/// What people wrap a question in, besides the stop words that are not indexed at all.
+/// Words of questions that carry no content, besides the stop words, which are not indexed.
 const FUNCTION_WORDS: &[&str] = &[
     "i", "me", "my", "mine", "we", "us", "our", "you", "your", "yours", "he", "him", "his", "she",
     "her", "hers", "its", "them", "who", "whom", "whose", "which", "what", "when", "where", "why",
@@ -318,19 +322,14 @@ const FUNCTION_WORDS: &[&str] = &[
 pub(crate) struct Snippets(SnippetGenerator);
 
 impl Snippets {
+    /// `None` when only the title matched.
     pub(crate) fn of(&self, text: &str) -> Option<String> {
         let snippet = self.0.snippet(text);
         (!snippet.is_empty()).then(|| snippet.fragment().to_owned())
     }
 }
 
-impl std::fmt::Debug for KeywordSearcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeywordSearcher").finish_non_exhaustive()
-    }
-}
-
-/// Cheap to clone, not to make.
+/// Expensive to build and cheap to clone.
 static ENGLISH: LazyLock<TextAnalyzer> = LazyLock::new(|| {
     TextAnalyzer::builder(SimpleTokenizer::default())
         .filter(RemoveLongFilter::limit(80))

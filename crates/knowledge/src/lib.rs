@@ -1,17 +1,18 @@
-//! Markdown knowledge bases: what is known, found again.
+//! Markdown knowledge bases: parsing, indexing, search and retrieval.
 //!
-//! Text becomes a [`Document`] of sections ([`document`]); a [`Base`] is a folder of them
-//! ([`base`]); the [`Library`] keeps all bases in step with their files ([`library`]) and hands
-//! out [`Snapshot`]s, on which every question is answered: [`retrieve`], [`list`], [`search`],
-//! [`discover`], [`dependencies`]. Vectors fill in behind ([`semantic`]). What answers drew on is
-//! counted ([`usage`]); files are only ever added ([`add`]).
+//! A file is parsed into a [`Document`] of sections; a [`Base`] is a folder of files. The
+//! [`Library`] keeps all bases in step with their files and hands out [`Snapshot`]s. A request runs
+//! on one snapshot: [`retrieve`], [`list`], [`search`], [`discover`], [`dependencies`]. Embeddings are
+//! computed in the background ([`semantic`]). [`usage`] counts the nodes in responses; [`add`] is
+//! the only way to write a file.
 //!
-//! Requests and answers are the product's contract: the same types stand behind the MCP tools,
-//! the command line and anything else that asks.
+//! Request and response types are the contract of the product: the MCP tools, the REST API and the
+//! command line use the same ones. This crate knows no protocol, no async, no SQL and no printing.
 
 pub mod add;
 pub mod base;
 mod blocks;
+mod boost;
 mod budget;
 pub mod dependencies;
 pub mod diagnostic;
@@ -35,6 +36,7 @@ pub mod semantic;
 pub mod snapshot;
 mod suggest;
 mod text;
+mod top_k;
 pub mod usage;
 mod vectors;
 pub mod watch;

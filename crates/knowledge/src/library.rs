@@ -1,4 +1,4 @@
-//! The knowledge bases as they change: reads files, keeps the index, hands out snapshots.
+//! The knowledge bases of a process: reads files, maintains the indexes, hands out snapshots.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -18,8 +18,8 @@ use crate::path::RelPath;
 use crate::semantic::Semantic;
 use crate::snapshot::{File, Indexes, Snapshot};
 
-/// How long after the start the model is waited for.
-const MODEL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long after the start [`Library::embed`] waits for the model.
+const MODEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All knowledge bases of a process.
 pub struct Library {
@@ -28,11 +28,11 @@ pub struct Library {
     semantic: Arc<ArcSwap<Semantic>>,
     generation: Generation,
     opened: Instant,
-    /// Held for the length of a sync, so that syncs take turns.
-    writing: Mutex<Writing>,
+    /// Locked for the duration of a sync, so that syncs run one after another.
+    writer: Mutex<Writer>,
 }
 
-/// A number that grows, and that can be waited for.
+/// A counter that a thread can wait on until it grows.
 #[derive(Default)]
 struct Generation {
     number: Mutex<u64>,
@@ -52,12 +52,12 @@ impl Generation {
     }
 }
 
-struct Writing {
+struct Writer {
     keyword: KeywordIndex,
     next_version: u64,
 }
 
-/// What a sync found, as `base/path`.
+/// The files that a sync found changed, as `base/path`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Changes {
     pub added: Vec<String>,
@@ -70,12 +70,13 @@ impl Changes {
         self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
     }
 
+    /// Whether files were added or removed, so that lists of files are out of date.
     pub fn alters_list(&self) -> bool {
         !self.added.is_empty() || !self.removed.is_empty()
     }
 }
 
-/// How far reading has come: files read, files in all.
+/// Called with the number of files read and of all files.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +90,7 @@ pub enum LibraryError {
 }
 
 enum Reading {
-    Kept(File),
+    Unchanged(File),
     Parsed(Document),
     Unreadable(Diagnostic),
 }
@@ -110,41 +111,37 @@ impl Library {
         Ok(library)
     }
 
-    /// Documents that do not come from files, as for an evaluation. Their paths are sorted.
+    /// A library of documents that are not read from files, for evaluation.
     pub fn of_documents(base: Base, documents: Vec<Document>) -> Result<Self, LibraryError> {
         let library = Self::empty(vec![Arc::new(base)])?;
         {
-            let mut writing = library.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut writer = library.writer.lock().unwrap_or_else(PoisonError::into_inner);
             let mut files = Vec::with_capacity(documents.len());
             for document in documents {
-                files.push(writing.index(0, document)?);
+                files.push(writer.index(0, document)?);
             }
             files.sort_by(|a, b| a.document.path.cmp(&b.document.path));
-            let index =
-                Indexes { keyword: writing.keyword.commit()?, semantic: library.semantic.clone() };
-            let snapshot = Snapshot::new(library.bases.clone(), files, index, Vec::new());
-            library.current.store(Arc::new(snapshot));
+            library.replace_snapshot(&mut writer, files, Vec::new())?;
         }
-        library.generation.advance();
         Ok(library)
     }
 
     fn empty(bases: Vec<Arc<Base>>) -> Result<Self, LibraryError> {
         let semantic = Arc::new(ArcSwap::from_pointee(Semantic::default()));
         let mut keyword = KeywordIndex::new()?;
-        let index = Indexes { keyword: keyword.commit()?, semantic: semantic.clone() };
-        let empty = Snapshot::new(bases.clone(), Vec::new(), index, Vec::new());
+        let indexes = Indexes { keyword: keyword.commit()?, semantic: semantic.clone() };
+        let empty = Snapshot::new(bases.clone(), Vec::new(), indexes, Vec::new());
         Ok(Self {
             bases,
             current: ArcSwap::from_pointee(empty),
             semantic,
             generation: Generation::default(),
             opened: Instant::now(),
-            writing: Mutex::new(Writing { keyword, next_version: 0 }),
+            writer: Mutex::new(Writer { keyword, next_version: 0 }),
         })
     }
 
-    /// What is known now. Cheap, and untouched by later syncs.
+    /// The current snapshot. Cheap to get, and not affected by later syncs.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
@@ -153,46 +150,58 @@ impl Library {
         &self.bases
     }
 
-    /// Brings the library up to date with the files. Documents whose bytes are the same are kept.
+    /// Brings the library up to date with the files. Documents whose bytes did not change are kept.
     pub fn sync(&self, progress: Progress<'_>) -> Result<Changes, LibraryError> {
-        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
         let (readings, diagnostics) = self.read_all(&before, progress);
         let (files, mut diagnostics, changes) =
-            writing.take_in(&self.bases, &before, readings, diagnostics)?;
+            writer.apply(&self.bases, &before, readings, diagnostics)?;
+        // Without changes and new diagnostics the snapshot stays, and the indexer is not woken.
         if changes.is_empty() && diagnostics.iter().all(|note| before.diagnostics().contains(note))
         {
             return Ok(changes);
         }
         diagnostics.dedup();
-        let keyword = writing.keyword.commit()?;
-        let index = Indexes { keyword, semantic: self.semantic.clone() };
-        let snapshot = Snapshot::new(self.bases.clone(), files, index, diagnostics);
-        self.current.store(Arc::new(snapshot));
-        self.generation.advance();
+        self.replace_snapshot(&mut writer, files, diagnostics)?;
         Ok(changes)
     }
 
-    /// The vector of a short text. Right after the start it waits for the model, which takes less
-    /// than a second; `None` if there is none.
+    fn replace_snapshot(
+        &self,
+        writer: &mut Writer,
+        files: Vec<File>,
+        diagnostics: Vec<Diagnostic>,
+    ) -> Result<(), LibraryError> {
+        let indexes =
+            Indexes { keyword: writer.keyword.commit()?, semantic: self.semantic.clone() };
+        let snapshot = Snapshot::new(self.bases.clone(), files, indexes, diagnostics);
+        self.current.store(Arc::new(snapshot));
+        self.generation.advance();
+        Ok(())
+    }
+
+    /// The embedding of a short text; `None` without a model. Right after the start it waits for
+    /// the model, which loads in less than a second.
     pub fn embed(&self, text: &str) -> Option<Vec<f32>> {
-        while self.semantic.load().embedder.is_none() && self.opened.elapsed() < MODEL_PATIENCE {
+        while self.semantic.load().embedder.is_none() && self.opened.elapsed() < MODEL_TIMEOUT {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.semantic.load().embedder.as_ref()?.embed(text).ok()
     }
 
-    /// Whether questions can be compared by meaning.
+    /// Whether the model is loaded, so that queries can be embedded.
     pub fn has_model(&self) -> bool {
         self.semantic.load().embedder.is_some()
     }
 
-    /// Lets answers use these vectors from now on.
+    /// Makes these vectors available to all queries from now on.
     pub(crate) fn publish(&self, semantic: Semantic) {
         self.semantic.store(Arc::new(semantic));
     }
 
-    /// Returns once the library is newer than `seen`, or was woken; at once if nothing was seen.
+    /// Blocks until the generation differs from `seen`, because of a sync or [`Self::wake`].
+    /// Returns at once if `seen` is `None`.
     pub(crate) fn wait_for_change(&self, seen: Option<u64>) -> u64 {
         self.generation.wait(seen)
     }
@@ -241,7 +250,9 @@ impl Library {
             }
         };
         match before.file(b, &path) {
-            Some(file) if file.document.hash == blake3::hash(&bytes) => Reading::Kept(file.clone()),
+            Some(file) if file.document.hash == blake3::hash(&bytes) => {
+                Reading::Unchanged(file.clone())
+            }
             _ => Reading::Parsed(Document::parse(path, &bytes)),
         }
     }
@@ -253,13 +264,13 @@ fn bounded_read(dir: &Dir, path: &RelPath) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("is larger than {MAX_FILE_BYTES} bytes and is left out"));
+        return Err(format!("is larger than {MAX_FILE_BYTES} bytes and is skipped"));
     }
     Ok(bytes)
 }
 
-impl Writing {
-    fn take_in(
+impl Writer {
+    fn apply(
         &mut self,
         bases: &[Arc<Base>],
         before: &Snapshot,
@@ -271,7 +282,7 @@ impl Writing {
         let name = |b: usize, path: &RelPath| format!("{}/{path}", bases[b].name());
         for (base, reading) in readings {
             match reading {
-                Reading::Kept(file) => files.push(file),
+                Reading::Unchanged(file) => files.push(file),
                 Reading::Unreadable(diagnostic) => diagnostics.push(diagnostic),
                 Reading::Parsed(document) => {
                     let list = match before.file(base, &document.path) {
@@ -284,7 +295,7 @@ impl Writing {
             }
         }
         let kept: HashSet<u64> = files.iter().map(|file| file.version).collect();
-        // Looked up, not searched for: a checkout changes any number of files at once.
+        // A set, because a checkout can change thousands of files at once.
         let changed: HashSet<&String> = changes.changed.iter().collect();
         for gone in before.files().iter().filter(|file| !kept.contains(&file.version)) {
             self.keyword.remove(gone.version);

@@ -1,4 +1,4 @@
-//! The files there are, with what they say about themselves.
+//! Listing files with their metadata.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,30 +93,30 @@ impl Listed {
 }
 
 impl Snapshot {
-    /// The files whose root, or any section, has the type and the status asked for.
+    /// The files in which any section has the requested type and status.
     pub fn list(&self, request: &ListRequest) -> Result<ListResponse, Error> {
         in_range("max_results", request.max_results, 1..=MAX_LIST)?;
         if let Some(base) = &request.base {
-            self.check_base(base)?;
+            self.base_index(base)?;
         }
-        let fits = |node: NodeRef<'_>| {
+        let matches = |node: NodeRef<'_>| {
             request.filter_type.as_deref().is_none_or(|kind| node.kind() == kind)
                 && request.filter_status.as_deref().is_none_or(|status| node.status() == status)
         };
         let matching: Vec<NodeRef<'_>> = self
             .roots()
             .filter(|root| request.base.as_deref().is_none_or(|base| root.base().name() == base))
-            .filter(|root| root.subtree().any(fits))
+            .filter(|root| root.subtree().any(matches))
             .collect();
         let page = matching.iter().skip(request.offset).take(request.max_results);
         Ok(ListResponse {
             knowledge_bases: page.map(|&root| Listed::of(root)).collect(),
             total_available: matching.len(),
-            message: matching.is_empty().then(|| self.why_empty(request)),
+            message: matching.is_empty().then(|| self.empty_message(request)),
         })
     }
 
-    fn why_empty(&self, request: &ListRequest) -> String {
+    fn empty_message(&self, request: &ListRequest) -> String {
         if self.file_count() == 0 {
             let roots: Vec<String> =
                 self.bases().map(|base| base.root().display().to_string()).collect();
@@ -128,16 +128,6 @@ impl Snapshot {
         };
         present.sort_unstable();
         present.dedup();
-        format!("no file fits these filters; there is {}", present.join(", "))
-    }
-
-    pub(crate) fn check_base(&self, name: &str) -> Result<(), Error> {
-        if self.bases().any(|base| base.name() == name) {
-            return Ok(());
-        }
-        Err(Error::UnknownBase {
-            name: name.to_owned(),
-            known: self.bases().map(|base| base.name().to_owned()).collect(),
-        })
+        format!("no file matches these filters; there is {}", present.join(", "))
     }
 }

@@ -1,4 +1,4 @@
-//! A node, as questions and answers see it.
+//! A reference to a node of a snapshot.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::snapshot::{Entry, File, Snapshot};
 use crate::suggest::nearest;
 use crate::text::{count_tokens, keywords, slug};
 
-/// A node of a snapshot.
+/// A section of a file, with its id and its place in the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeRef<'a> {
     snapshot: &'a Snapshot,
@@ -56,10 +56,10 @@ impl<'a> NodeRef<'a> {
 
     fn bare_id(self) -> &'a str {
         let entry = self.entry();
-        &entry.id[entry.bare_from..]
+        &entry.id[entry.prefix_len..]
     }
 
-    /// The part of its id that names it inside its file; none for the file's root.
+    /// The part of the id that identifies the node inside its file; `None` for the root.
     pub fn anchor(self) -> Option<&'a str> {
         let root = self.root();
         if root.index == self.index {
@@ -96,7 +96,7 @@ impl<'a> NodeRef<'a> {
         self.document().body(self.entry().section)
     }
 
-    /// The node and all below it as they stand in the file.
+    /// The node and all below it as written in the file.
     pub fn source(self) -> &'a str {
         self.document().source(self.entry().section)
     }
@@ -106,7 +106,7 @@ impl<'a> NodeRef<'a> {
         count_tokens(&self.body())
     }
 
-    /// BLAKE3 of the node's own source: it changes when heading, metadata or body do.
+    /// BLAKE3 of the node's own source; changes with its heading, metadata or body.
     pub fn content_hash(self) -> String {
         let source = self.document().own_source(self.entry().section);
         blake3::hash(source.as_bytes()).to_hex().to_string()
@@ -154,7 +154,7 @@ impl<'a> NodeRef<'a> {
         self.subtree().find(by_anchor).or_else(|| self.subtree().find(by_heading))
     }
 
-    pub(crate) fn near_fragments(self, fragment: &str) -> Vec<String> {
+    pub(crate) fn similar_fragments(self, fragment: &str) -> Vec<String> {
         nearest(fragment, self.subtree().filter_map(Self::anchor))
     }
 }

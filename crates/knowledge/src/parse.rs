@@ -1,50 +1,48 @@
-//! Markdown text → sections, and what was noticed on the way.
+//! The parser: from the bytes of a file to sections and diagnostics.
 
 use std::borrow::Cow;
 
 use crate::blocks::{Block, Kind, top_level_blocks};
+use crate::diagnostic::Diagnostic;
 use crate::document::{DEFAULT_STATUS, DEFAULT_TYPE, MAX_NODES_PER_FILE, Section};
 use crate::metadata::{KNOWN_STATUSES, KNOWN_TYPES, Metadata, looks_like_metadata};
 use crate::path::RelPath;
 use crate::text::slug;
 
-/// What the parser notices, with the line it stands on.
-pub(crate) type Notes = Vec<(usize, String)>;
-
-/// The text of a file, what was noticed, and its sections, of which there is at least one.
-pub(crate) fn parse(path: &RelPath, bytes: &[u8]) -> (String, Notes, Vec<Section>) {
-    let (text, mut notes) = decode(bytes);
-    let mut parse = Parse::new(path, &text);
-    let sections = parse.sections();
-    notes.extend(parse.diagnostics);
-    (text, notes, sections)
+/// The text of a file, its diagnostics, and its sections, of which there is at least one.
+pub(crate) fn parse(path: &RelPath, bytes: &[u8]) -> (String, Vec<Diagnostic>, Vec<Section>) {
+    let (text, mut diagnostics) = decode(bytes);
+    let mut parser = Parser::new(path, &text);
+    let sections = parser.sections();
+    diagnostics.extend(parser.diagnostics);
+    (text, diagnostics, sections)
 }
 
-fn decode(bytes: &[u8]) -> (String, Notes) {
+fn decode(bytes: &[u8]) -> (String, Vec<Diagnostic>) {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => (text.to_owned(), Vec::new()),
         Cow::Owned(text) => {
             let at = text.find(char::REPLACEMENT_CHARACTER).unwrap_or_default();
             let line = text[..at].matches('\n').count() + 1;
-            let note = "not valid UTF-8; the bytes in question are shown as \u{fffd}";
-            (text, vec![(line, note.to_owned())])
+            let message = "not valid UTF-8; invalid bytes are replaced by \u{fffd}";
+            (text, vec![Diagnostic::new(line, message)])
         }
     }
 }
 
-/// The slices of one file that the parser is working out.
-struct Parse<'a> {
+/// One file while it is parsed.
+struct Parser<'a> {
     path: &'a RelPath,
     text: &'a str,
     line_starts: Vec<usize>,
     front_matter: Metadata,
     /// Where the Markdown starts, after the front matter.
     start: usize,
-    diagnostics: Notes,
+    diagnostics: Vec<Diagnostic>,
 }
 
-/// A heading with its metadata, before it has a place in the tree.
+/// A heading with its metadata, before it becomes a section.
 struct Heading {
     level: u8,
     title: String,
@@ -54,10 +52,10 @@ struct Heading {
     body_start: usize,
 }
 
-impl<'a> Parse<'a> {
+impl<'a> Parser<'a> {
     fn new(path: &'a RelPath, text: &'a str) -> Self {
         let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
-        let mut parse = Self {
+        let mut parser = Self {
             path,
             text,
             line_starts: std::iter::once(0).chain(newlines).collect(),
@@ -65,8 +63,8 @@ impl<'a> Parse<'a> {
             start: 0,
             diagnostics: Vec::new(),
         };
-        parse.read_front_matter();
-        parse
+        parser.read_front_matter();
+        parser
     }
 
     fn line_of(&self, at: usize) -> usize {
@@ -78,8 +76,8 @@ impl<'a> Parse<'a> {
         self.line_starts.get(next).copied().unwrap_or(self.text.len())
     }
 
-    fn note(&mut self, at: usize, message: impl Into<String>) {
-        self.diagnostics.push((self.line_of(at), message.into()));
+    fn report(&mut self, at: usize, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(self.line_of(at), message));
     }
 
     fn read_front_matter(&mut self) {
@@ -89,40 +87,41 @@ impl<'a> Parse<'a> {
         self.start = end;
         match Metadata::from_yaml(yaml) {
             Ok(metadata) => self.front_matter = metadata,
-            Err(fault) => self
-                .diagnostics
-                .push((fault.line + 1, format!("front matter is left aside: {}", fault.message))),
+            Err(error) => {
+                let message = format!("front matter is ignored: {}", error.message);
+                self.diagnostics.push(Diagnostic::new(error.line + 1, message));
+            }
         }
     }
 
     fn sections(&mut self) -> Vec<Section> {
         let blocks = top_level_blocks(self.text, self.start);
-        self.note_open_fence(&blocks);
+        self.report_open_fence(&blocks);
         let mut headings = self.headings(&blocks);
         let has_top = has_single_top(&headings);
-        let room = MAX_NODES_PER_FILE - usize::from(!has_top);
-        if let Some(first_over) = headings.get(room) {
+        let limit = MAX_NODES_PER_FILE - usize::from(!has_top);
+        if let Some(first_over) = headings.get(limit) {
             let at = first_over.at;
-            let over = headings.len() - room;
-            self.note(
+            let over = headings.len() - limit;
+            self.report(
                 at,
                 format!(
                     "more than {MAX_NODES_PER_FILE} sections; the {over} from here on are kept as \
                      text of the section before"
                 ),
             );
-            headings.truncate(room);
+            headings.truncate(limit);
         }
-        let mut sections = self.lay_out(headings, has_top);
-        grow_tree(&mut sections);
-        self.settle(&mut sections);
+        let mut sections = self.slice(headings, has_top);
+        link_parents(&mut sections);
+        self.inherit(&mut sections);
         sections
     }
 
-    fn note_open_fence(&mut self, blocks: &[Block]) {
+    fn report_open_fence(&mut self, blocks: &[Block]) {
         let open = blocks.iter().find(|b| matches!(b.kind, Kind::OpenFence));
         if let Some(at) = open.map(|block| block.range.start) {
-            self.note(at, "this code fence is never closed; it runs to the end of the file");
+            self.report(at, "this code fence is never closed; it runs to the end of the file");
         }
     }
 
@@ -162,8 +161,8 @@ impl<'a> Parse<'a> {
                 let (metadata, malformed) = Metadata::from_items(texts);
                 for position in malformed {
                     let item = items[position].clone();
-                    let shown = self.text[item.clone()].trim().to_owned();
-                    self.note(item.start, format!("`{shown}` is not `- key: value`"));
+                    let line = self.text[item.clone()].trim().to_owned();
+                    self.report(item.start, format!("`{line}` is not `- key: value`"));
                 }
                 (metadata, self.line_after(marker.range.end))
             }
@@ -171,7 +170,7 @@ impl<'a> Parse<'a> {
                 if let Kind::List { items } = &list.kind
                     && items.iter().all(|item| looks_like_metadata(&self.text[item.clone()]))
                 {
-                    self.note(
+                    self.report(
                         list.range.start,
                         "looks like metadata, but no `<!-- content -->` line follows; it is kept \
                          as content",
@@ -183,9 +182,9 @@ impl<'a> Parse<'a> {
         }
     }
 
-    /// Gives every heading its stretch of the text. A file with one top heading has that as its
-    /// root, with what stands before it; any other file gets a root of its own.
-    fn lay_out(&self, headings: Vec<Heading>, has_top: bool) -> Vec<Section> {
+    /// Divides the text among the headings. If the file has a single top heading, that is the root
+    /// and includes the text before it; any other file gets a root without a heading.
+    fn slice(&self, headings: Vec<Heading>, has_top: bool) -> Vec<Section> {
         let end = self.text.len();
         let mut sections = Vec::with_capacity(headings.len() + 1);
         let first_at = headings.first().map_or(end, |heading| heading.at);
@@ -235,23 +234,26 @@ impl<'a> Parse<'a> {
         }
     }
 
-    /// Settles type, status and date of every section, parents before children.
-    fn settle(&mut self, sections: &mut [Section]) {
+    /// Sets type, status and date of every section, inherited from its parent where it has none.
+    /// Parents come before their children.
+    fn inherit(&mut self, sections: &mut [Section]) {
         for i in 0..sections.len() {
             let own = &sections[i].metadata;
             let (kind, status, checked) =
                 (own.text("type"), own.text("status"), own.text("last_checked"));
             let line = sections[i].line;
             if let Some(kind) = kind.as_deref().filter(|kind| !KNOWN_TYPES.contains(kind)) {
-                self.diagnostics.push((line, format!("unknown type `{kind}`, kept as it is")));
+                let message = format!("unknown type `{kind}`, kept as it is");
+                self.diagnostics.push(Diagnostic::new(line, message));
             }
             if let Some(status) = status.as_deref().filter(|status| !is_known_status(status)) {
-                self.diagnostics.push((line, format!("unknown status `{status}`, kept as it is")));
+                let message = format!("unknown status `{status}`, kept as it is");
+                self.diagnostics.push(Diagnostic::new(line, message));
             }
-            let above = sections[i].parent.map(|parent| &sections[parent]);
-            let kind = kind.or_else(|| above.map(|above| above.kind.clone()));
-            let status = status.or_else(|| above.map(|above| above.status.clone()));
-            let checked = checked.or_else(|| above.and_then(|above| above.last_checked.clone()));
+            let parent = sections[i].parent.map(|parent| &sections[parent]);
+            let kind = kind.or_else(|| parent.map(|parent| parent.kind.clone()));
+            let status = status.or_else(|| parent.map(|parent| parent.status.clone()));
+            let checked = checked.or_else(|| parent.and_then(|parent| parent.last_checked.clone()));
             sections[i].kind = kind.unwrap_or_else(|| DEFAULT_TYPE.to_owned());
             sections[i].status = status.unwrap_or_else(|| DEFAULT_STATUS.to_owned());
             sections[i].last_checked = checked;
@@ -265,7 +267,8 @@ fn has_single_top(headings: &[Heading]) -> bool {
         .is_some_and(|(first, rest)| rest.iter().all(|heading| heading.level > first.level))
 }
 
-fn grow_tree(sections: &mut [Section]) {
+/// Sets parents and children from the levels of the headings.
+fn link_parents(sections: &mut [Section]) {
     let mut open: Vec<usize> = Vec::new();
     for i in 0..sections.len() {
         while open.last().is_some_and(|&above| sections[above].level >= sections[i].level) {

@@ -6,23 +6,23 @@ use serde::Serialize;
 
 /// A path below the root of a knowledge base: relative, `/`-separated, free of `.` and `..`.
 ///
-/// It can only be made by [`RelPath::parse`], so code that holds one never has to check again.
+/// Only [`RelPath::parse`] creates one, so code that holds one need not check it again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct RelPath(String);
 
 /// Why a string is not a path inside a knowledge base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{shown}` is not a path inside a knowledge base: {reason}")]
+#[error("`{path}` is not a path inside a knowledge base: {reason}")]
 pub struct PathError {
-    shown: String,
+    path: String,
     reason: &'static str,
 }
 
 impl RelPath {
     pub fn parse(raw: &str) -> Result<Self, PathError> {
-        match fault(raw) {
+        match invalid_reason(raw) {
             None => Ok(Self(raw.to_owned())),
-            Some(reason) => Err(PathError { shown: raw.escape_debug().to_string(), reason }),
+            Some(reason) => Err(PathError { path: raw.escape_debug().to_string(), reason }),
         }
     }
 
@@ -39,7 +39,7 @@ impl RelPath {
         }
     }
 
-    /// How many folders lie between the root and the file.
+    /// The number of folders between the root and the file.
     pub fn depth(&self) -> usize {
         self.0.matches('/').count()
     }
@@ -59,7 +59,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-fn fault(raw: &str) -> Option<&'static str> {
+fn invalid_reason(raw: &str) -> Option<&'static str> {
     if raw.is_empty() {
         return Some("it is empty");
     }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_from_the_last_component() {
+    fn the_stem_comes_from_the_last_component() {
         let path = RelPath::parse("guides/v1.2/SETUP.md").unwrap();
         assert_eq!(path.stem(), "SETUP");
         assert_eq!(path.depth(), 2);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_paths_are_refused_with_the_reason() {
+    fn hostile_paths_are_rejected_with_the_reason() {
         for (raw, reason) in [
             ("", "empty"),
             ("/etc/passwd", "absolute"),

@@ -1,8 +1,8 @@
-//! How near a file of knowledge is to the file somebody works on.
+//! How close a knowledge file is to the file being worked on, by the words of their paths.
 
 use std::collections::HashSet;
 
-/// 1 for the file itself, 0 for one that shares neither folder nor word of its path.
+/// 1 for the file itself, 0 if the paths share no word.
 pub(crate) fn proximity(current: &str, path: &str) -> f64 {
     if current.trim_start_matches("./") == path || current.ends_with(&format!("/{path}")) {
         return 1.0;
@@ -15,7 +15,7 @@ pub(crate) fn proximity(current: &str, path: &str) -> f64 {
     0.9 * shared as f64 / wanted.len() as f64
 }
 
-/// The words of a path, without those that every path has.
+/// The words of a path, without those that most paths have.
 fn words(path: &str) -> HashSet<String> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     stem.split(|c: char| !c.is_alphanumeric())
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_words_of_paths_bring_files_together() {
+    fn proximity_grows_with_the_shared_words_of_paths() {
         assert!((proximity("guides/SETUP.md", "guides/SETUP.md") - 1.0).abs() < f64::EPSILON);
         assert!(
             (proximity("/home/me/kb/guides/SETUP.md", "guides/SETUP.md") - 1.0).abs()

@@ -1,18 +1,18 @@
-//! How likely a node is to be what somebody needs, from its words and its meaning.
+//! Calibration: the probability that a node is relevant, from keyword, title and semantic scores.
 //!
-//! Three numbers between 0 and 1 are added up: the cosine of the two texts' vectors; the node's
-//! BM25 as a share of the greatest there could be for this question, which is small when only few
-//! or common words match; and how well the title alone answers. Being shares of a fixed whole,
-//! not of the best hit at hand, they say by themselves when one kind of evidence is weak. A
-//! logistic curve turns the sum into a probability.
+//! Three scores between 0 and 1 are added: the cosine of the two embeddings; the node's BM25 as a
+//! share of the greatest value possible for the query, which is small when only few or common
+//! words match; and how well the title alone matches. They are shares of a fixed maximum, not of
+//! the best hit, so each score shows by itself when its evidence is weak. A logistic curve turns
+//! the sum into a probability. docs/search.md says how the form and the constants were chosen.
 
-/// Where the curve is at one half, and how steep it is there.
-const MIDDLE: f64 = 0.6;
+/// The sum at which the probability is one half, and the slope of the curve there.
+const MIDPOINT: f64 = 0.6;
 const STEEPNESS: f64 = 8.0;
-/// What a node's cosine is taken to be until its vector is computed: that of texts on one subject.
+/// Assumed until a node's vector is computed: the usual cosine of texts on the same subject.
 const UNKNOWN_COSINE: f32 = 0.3;
 
-/// What speaks for a node.
+/// The scores of a node for one query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
     /// BM25 as a share of the greatest possible.
@@ -20,21 +20,21 @@ pub(crate) struct Evidence {
     pub(crate) title: f32,
     /// `None` until the node's vector is computed.
     pub(crate) cosine: Option<f32>,
-    /// Which part of the node's text is nearest.
+    /// The part of the node's text that is most similar, in bytes.
     pub(crate) window: Option<std::ops::Range<usize>>,
-    /// The probability that the node is relevant.
+    /// The probability that the node is relevant; 0 until [`Self::calibrate`].
     pub(crate) relevance: f64,
 }
 
 impl Evidence {
-    /// What the words say, without their meaning: between 0 and 1.
-    pub(crate) fn words(&self) -> f32 {
+    /// The score without embeddings, between 0 and 1.
+    pub(crate) fn lexical(&self) -> f32 {
         (self.keyword + self.title).min(1.0)
     }
 
-    pub(crate) fn judge(&mut self) {
+    pub(crate) fn calibrate(&mut self) {
         let sum = self.cosine.unwrap_or(UNKNOWN_COSINE) + self.keyword + self.title;
-        self.relevance = 1.0 / (1.0 + (STEEPNESS * (MIDDLE - f64::from(sum))).exp());
+        self.relevance = 1.0 / (1.0 + (STEEPNESS * (MIDPOINT - f64::from(sum))).exp());
     }
 }
 

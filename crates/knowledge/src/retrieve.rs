@@ -1,4 +1,4 @@
-//! The full content of named nodes.
+//! Retrieving the content of nodes by id.
 
 use std::collections::HashSet;
 
@@ -124,13 +124,13 @@ impl Snapshot {
         }
         in_range("number of ids", request.ids.len(), 1..=MAX_IDS)?;
         in_range("max_tokens", request.max_tokens, 1..=MAX_TOKENS)?;
-        let mut reply =
-            Reply { request, seen: HashSet::new(), total_tokens: 0, omitted: Vec::new() };
+        let mut builder =
+            Builder { request, seen: HashSet::new(), total_tokens: 0, omitted: Vec::new() };
         let mut nodes = Vec::new();
         let mut not_found = Vec::new();
         for id in &request.ids {
             match self.resolve(id) {
-                Ok(node) => nodes.extend(reply.node(node)),
+                Ok(node) => nodes.extend(builder.node(node)),
                 Err(error) => not_found.push(NotFound {
                     id: id.clone(),
                     message: error.to_string(),
@@ -140,23 +140,23 @@ impl Snapshot {
         }
         Ok(RetrieveResponse {
             nodes,
-            total_tokens: reply.total_tokens,
+            total_tokens: builder.total_tokens,
             not_found,
-            omitted: reply.omitted,
+            omitted: builder.omitted,
         })
     }
 }
 
-/// The answer as it fills up.
-struct Reply<'a> {
+/// The response while it is built.
+struct Builder<'a> {
     request: &'a RetrieveRequest,
     seen: HashSet<usize>,
     total_tokens: usize,
     omitted: Vec<Omitted>,
 }
 
-impl Reply<'_> {
-    /// The node, unless it is in the answer already or there is no room for it.
+impl Builder<'_> {
+    /// The node, unless it was already added or does not fit.
     fn node(&mut self, node: NodeRef<'_>) -> Option<Retrieved> {
         if !self.seen.insert(node.index()) {
             return None;

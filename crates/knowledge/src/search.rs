@@ -1,4 +1,4 @@
-//! Nodes found by their words and their meaning.
+//! Keyword, semantic and hybrid search over the nodes of a snapshot.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
@@ -18,7 +18,7 @@ use crate::text::{one_line, plain};
 pub const DEFAULT_RESULTS: usize = 10;
 pub const MAX_RESULTS: usize = 100;
 pub const MAX_QUERY_CHARS: usize = 10_000;
-/// Nodes of each kind of evidence that are looked at closely.
+/// Nodes that keyword and semantic search each contribute to a hybrid search.
 pub(crate) const CANDIDATES: usize = 100;
 const SNIPPET_CHARS: usize = 280;
 
@@ -100,10 +100,10 @@ impl Snapshot {
         in_range("length of query", request.query.chars().count(), 1..=MAX_QUERY_CHARS)?;
         in_range("max_results", request.max_results, 1..=MAX_RESULTS)?;
         let scope = self.scope(&request.scope)?;
-        let wanted = move |key: NodeKey| scope.as_ref().is_none_or(|keys| keys.contains(&key));
-        let question = self.question(&request.query)?;
-        let ranked = self.ranked(&question, request.search_type, request.max_results, wanted)?;
-        let snippets = self.keyword().snippets(&question.keyword)?;
+        let accepts = move |key: NodeKey| scope.as_ref().is_none_or(|keys| keys.contains(&key));
+        let query = self.prepare(&request.query)?;
+        let ranked = self.rank(&query, request.search_type, request.max_results, accepts)?;
+        let snippets = self.keyword().snippets(&query.keyword)?;
         let results: Vec<Found> = ranked
             .best
             .into_iter()
@@ -117,23 +117,23 @@ impl Snapshot {
                     title: node.title().to_owned(),
                     kind: node.kind().to_owned(),
                     status: node.status().to_owned(),
-                    score: Score { value, keyword: evidence.words(), semantic: evidence.cosine },
+                    score: Score { value, keyword: evidence.lexical(), semantic: evidence.cosine },
                     snippet: one_line(&matched, SNIPPET_CHARS),
                     estimated_tokens: node.token_count(),
                 }
             })
             .collect();
-        let message = self.search_message(request, &question, results.is_empty());
+        let message = self.search_message(request, &query, results.is_empty());
         Ok(SearchResponse { results, total_available: ranked.total, message })
     }
 
     fn search_message(
         &self,
         request: &SearchRequest,
-        question: &Question,
+        query: &PreparedQuery,
         is_empty: bool,
     ) -> Option<String> {
-        let coverage = self.coverage_by(&question.semantic);
+        let coverage = self.coverage_by(&query.semantic);
         if request.search_type != SearchType::Keyword && !coverage.is_complete() {
             return Some(format!(
                 "{} of {} nodes have no vectors yet; they are found by keywords only",
@@ -141,7 +141,7 @@ impl Snapshot {
                 coverage.total
             ));
         }
-        is_empty.then(|| match question.keyword.terms.as_slice() {
+        is_empty.then(|| match query.keyword.terms.as_slice() {
             [] => format!("`{}` has no word to look for", request.query.trim()),
             terms => {
                 let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
@@ -150,35 +150,35 @@ impl Snapshot {
         })
     }
 
-    pub(crate) fn question(&self, query: &str) -> Result<Question, Error> {
-        Ok(Question {
-            text: query.to_owned(),
-            keyword: self.keyword().query(query)?,
+    pub(crate) fn prepare(&self, text: &str) -> Result<PreparedQuery, Error> {
+        Ok(PreparedQuery {
+            text: text.to_owned(),
+            keyword: self.keyword().query(text)?,
             semantic: self.semantic(),
             vector: OnceLock::new(),
         })
     }
 
-    /// The nodes in the order of one kind of search.
-    pub(crate) fn ranked(
+    /// The nodes in the order of one type of search.
+    pub(crate) fn rank(
         &self,
-        question: &Question,
+        query: &PreparedQuery,
         search_type: SearchType,
         limit: usize,
-        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
+        accepts: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
     ) -> Result<Ranked<'_>, Error> {
         let candidates = CANDIDATES.max(limit * 2);
         let (found, total) = match search_type {
             SearchType::Keyword => {
-                let (mut found, total) = self.by_keyword(question, candidates, wanted)?;
-                self.read_titles(question, &mut found)?;
+                let (mut found, total) = self.by_keyword(query, candidates, accepts)?;
+                self.score_titles(query, &mut found)?;
                 (found, total)
             }
-            SearchType::Semantic => self.by_meaning(question, limit, wanted)?,
-            SearchType::Hybrid => self.gather(question, candidates, wanted)?,
+            SearchType::Semantic => self.by_similarity(query, limit, accepts)?,
+            SearchType::Hybrid => self.candidates(query, candidates, accepts)?,
         };
         let value = |evidence: &Evidence| match search_type {
-            SearchType::Keyword => f64::from(evidence.words()),
+            SearchType::Keyword => f64::from(evidence.lexical()),
             SearchType::Semantic => f64::from(evidence.cosine.unwrap_or_default()),
             SearchType::Hybrid => evidence.relevance,
         };
@@ -195,12 +195,12 @@ impl Snapshot {
 
     fn by_keyword(
         &self,
-        question: &Question,
+        query: &PreparedQuery,
         limit: usize,
-        wanted: impl Fn(NodeKey) -> bool + Send + Sync + 'static,
-    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
-        let (hits, total) = self.keyword().search(&question.keyword, limit, wanted)?;
-        let bound = question.keyword.bound();
+        accepts: impl Fn(NodeKey) -> bool + Send + Sync + 'static,
+    ) -> Result<(Vec<Scored<'_>>, usize), Error> {
+        let (hits, total) = self.keyword().search(&query.keyword, limit, accepts)?;
+        let bound = query.keyword.bound();
         let found = hits.iter().filter_map(|hit| {
             let evidence = Evidence { keyword: hit.score / bound, ..Evidence::default() };
             Some((self.by_key(hit.key)?, evidence))
@@ -208,57 +208,58 @@ impl Snapshot {
         Ok((found.collect(), total))
     }
 
-    fn by_meaning(
+    fn by_similarity(
         &self,
-        question: &Question,
+        query: &PreparedQuery,
         limit: usize,
-        wanted: impl Fn(NodeKey) -> bool + Sync,
-    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
-        let Some(vector) = question.vector()? else {
+        accepts: impl Fn(NodeKey) -> bool + Sync,
+    ) -> Result<(Vec<Scored<'_>>, usize), Error> {
+        let Some(vector) = query.vector()? else {
             return Ok((Vec::new(), 0));
         };
-        let vectors = &question.semantic.vectors;
+        let vectors = &query.semantic.vectors;
         let found: Vec<_> = vectors
-            .nearest(vector, limit, wanted)
+            .nearest(vector, limit, accepts)
             .into_iter()
-            // Vectors may still be those of an older snapshot.
-            .filter_map(|near| {
+            // The vectors may belong to an older snapshot, so a key may be unknown here.
+            .filter_map(|neighbor| {
                 let evidence = Evidence {
-                    cosine: Some(near.cosine),
-                    window: vectors.window(near),
+                    cosine: Some(neighbor.cosine),
+                    window: vectors.window(neighbor),
                     ..Evidence::default()
                 };
-                Some((self.by_key(near.key)?, evidence))
+                Some((self.by_key(neighbor.key)?, evidence))
             })
             .collect();
         let total = found.len();
         Ok((found, total))
     }
 
-    /// The candidates of both kinds, each with all its evidence, judged, in no order.
-    pub(crate) fn gather(
+    /// The candidates of keyword and semantic search, each with all its scores, calibrated, in no
+    /// particular order, and how many nodes matched.
+    pub(crate) fn candidates(
         &self,
-        question: &Question,
-        candidates: usize,
-        wanted: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
-    ) -> Result<(Vec<(NodeRef<'_>, Evidence)>, usize), Error> {
-        // Keyword scores are cheap: a node near in meaning may have one far down the list. They
-        // are looked up while the question is being embedded, which takes longer than the rest.
-        let (by_words, by_meaning) = std::thread::scope(|scope| {
-            let filter = wanted.clone();
-            let by_words = scope.spawn(move || self.by_keyword(question, candidates * 5, filter));
-            let by_meaning = self.by_meaning(question, candidates, wanted);
-            let by_words = by_words.join().unwrap_or_else(|panic| resume_unwind(panic));
-            (by_words, by_meaning)
+        query: &PreparedQuery,
+        limit: usize,
+        accepts: impl Fn(NodeKey) -> bool + Clone + Send + Sync + 'static,
+    ) -> Result<(Vec<Scored<'_>>, usize), Error> {
+        // More keyword hits than candidates: a node that is similar in meaning may be far down the
+        // keyword ranking, and its score is cheap. The keyword search runs while the query is
+        // embedded, which takes longer than everything else.
+        let (by_keyword, by_similarity) = std::thread::scope(|scope| {
+            let filter = accepts.clone();
+            let by_keyword = scope.spawn(move || self.by_keyword(query, limit * 5, filter));
+            let by_similarity = self.by_similarity(query, limit, accepts);
+            let by_keyword = by_keyword.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (by_keyword, by_similarity)
         });
-        let ((by_words, matched), (by_meaning, _)) = (by_words?, by_meaning?);
-        let near: HashSet<usize> = by_meaning.iter().map(|(node, _)| node.index()).collect();
-        let mut found: HashMap<usize, (NodeRef<'_>, Evidence)> = by_meaning
+        let ((by_keyword, matched), (by_similarity, _)) = (by_keyword?, by_similarity?);
+        let mut found: HashMap<usize, Scored<'_>> = by_similarity
             .into_iter()
             .map(|(node, evidence)| (node.index(), (node, evidence)))
             .collect();
-        for (rank, (node, evidence)) in by_words.into_iter().enumerate() {
-            if rank < candidates || near.contains(&node.index()) {
+        for (rank, (node, evidence)) in by_keyword.into_iter().enumerate() {
+            if rank < limit || found.contains_key(&node.index()) {
                 let entry =
                     found.entry(node.index()).or_insert_with(|| (node, Evidence::default()));
                 entry.1.keyword = evidence.keyword;
@@ -266,33 +267,30 @@ impl Snapshot {
         }
         let total = matched.max(found.len());
         let mut all: Vec<_> = found.into_values().collect();
-        self.read_titles(question, &mut all)?;
-        let vector = question.vector()?;
+        self.score_titles(query, &mut all)?;
+        let (vector, vectors) = (query.vector()?, &query.semantic.vectors);
         for (node, evidence) in &mut all {
             if let (None, Some(vector)) = (evidence.cosine, vector)
-                && let Some(near) = question.semantic.vectors.of(node.key(), vector)
+                && let Some(neighbor) = vectors.similarity(node.key(), vector)
             {
-                evidence.cosine = Some(near.cosine);
-                evidence.window = question.semantic.vectors.window(near);
+                evidence.cosine = Some(neighbor.cosine);
+                evidence.window = vectors.window(neighbor);
             }
-            evidence.judge();
+            evidence.calibrate();
         }
         Ok((all, total))
     }
 
-    /// Titles are part of the text: without a word in it there is none in the title.
-    fn read_titles(
-        &self,
-        question: &Question,
-        found: &mut [(NodeRef<'_>, Evidence)],
-    ) -> Result<(), Error> {
+    /// Adds the title scores. The indexed text includes the title, so a node without a keyword
+    /// score has no title score either.
+    fn score_titles(&self, query: &PreparedQuery, found: &mut [Scored<'_>]) -> Result<(), Error> {
         for (node, evidence) in found.iter_mut().filter(|(_, evidence)| evidence.keyword > 0.0) {
-            evidence.title = self.keyword().title_match(&question.keyword, node.title())?;
+            evidence.title = self.keyword().title_match(&query.keyword, node.title())?;
         }
         Ok(())
     }
 
-    /// The nodes that `scope` allows; `None` for all.
+    /// The nodes in `scope`; `None` for all.
     fn scope(&self, scope: &[String]) -> Result<Option<HashSet<NodeKey>>, Error> {
         if scope.is_empty() {
             return Ok(None);
@@ -310,16 +308,19 @@ impl Snapshot {
     }
 }
 
-/// A query, made ready for both kinds of search.
-pub(crate) struct Question {
+/// A node with its scores.
+type Scored<'a> = (NodeRef<'a>, Evidence);
+
+/// A query prepared for keyword and semantic search.
+pub(crate) struct PreparedQuery {
     text: String,
     pub(crate) keyword: KeywordQuery,
     semantic: Arc<Semantic>,
     vector: OnceLock<Vec<f32>>,
 }
 
-impl Question {
-    /// Computed when it is first needed; `None` as long as there is no model.
+impl PreparedQuery {
+    /// The embedding, computed on first use; `None` until the model is loaded.
     fn vector(&self) -> Result<Option<&[f32]>, Error> {
         let Some(embedder) = &self.semantic.embedder else { return Ok(None) };
         if let Some(vector) = self.vector.get() {
@@ -331,12 +332,12 @@ impl Question {
 }
 
 pub(crate) struct Ranked<'a> {
-    /// Nodes with their evidence and what they are ranked by, best first.
+    /// Nodes with their scores and the value they are ranked by, best first.
     pub(crate) best: Vec<(NodeRef<'a>, Evidence, f64)>,
     total: usize,
 }
 
-/// The part of a text that is nearest in meaning.
+/// The part of a text that is most similar in meaning.
 fn window(text: &str, evidence: &Evidence) -> String {
     let part = evidence.window.clone().and_then(|window| text.get(window));
     part.unwrap_or(text).to_owned()

@@ -1,4 +1,7 @@
-//! What nodes mean: their vectors, computed behind the scenes and remembered by content.
+//! Embeddings of nodes: computed on a background thread and cached by content.
+//!
+//! Vectors depend on the model and on the text alone, so a renamed file or a second clone needs no
+//! new computation. Snapshots never wait for them: a query uses those published so far.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,12 +20,12 @@ use crate::snapshot::Snapshot;
 use crate::text::plain;
 use crate::vectors::Vectors;
 
-/// Nodes that are computed and remembered in one go.
+/// Nodes that are embedded and cached in one batch.
 const BATCH: usize = 64;
-/// How often answers get to see what has been computed so far.
+/// How often vectors are published to queries while an index pass is running.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 
-/// Names the text that vectors were computed from.
+/// Hash of the text that vectors were computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TextKey([u8; 16]);
 
@@ -44,9 +47,9 @@ impl TextKey {
     }
 }
 
-/// Where vectors are remembered from one run to the next.
+/// Keeps vectors from one run to the next.
 pub trait VectorCache: Send + Sync {
-    /// Those of `keys` that are known for this model.
+    /// The cached entries among `keys` for this model.
     fn load(&self, model: &str, keys: &[TextKey])
     -> Result<HashMap<TextKey, Embedded>, CacheError>;
 
@@ -54,7 +57,7 @@ pub trait VectorCache: Send + Sync {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("vectors cannot be remembered: {0}")]
+#[error("the vector cache failed: {0}")]
 pub struct CacheError(Box<dyn std::error::Error + Send + Sync>);
 
 impl CacheError {
@@ -63,7 +66,7 @@ impl CacheError {
     }
 }
 
-/// Remembers nothing: for when there is no place to write to.
+/// Caches nothing, for when there is no store.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCache;
 
@@ -77,16 +80,16 @@ impl VectorCache for NoCache {
     }
 }
 
-/// The vectors there are at one moment, and the model to compare questions with them.
+/// The vectors published at one moment, and the model that embeds queries.
 #[derive(Debug, Default)]
 pub(crate) struct Semantic {
     pub(crate) embedder: Option<Arc<Embedder>>,
     pub(crate) vectors: Vectors,
-    /// Documents all of whose nodes have vectors.
+    /// Versions of the documents all of whose nodes have vectors.
     complete: HashSet<u64>,
 }
 
-/// How much of what is known can be compared by meaning.
+/// How many nodes have vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coverage {
     pub embedded: usize,
@@ -126,14 +129,14 @@ impl ModelSource {
         }))
     }
 
-    /// Loads it while something else is done.
+    /// Loads the model on a thread, so that files can be read in the meantime.
     pub fn start_loading(self) -> std::io::Result<LoadingModel> {
         let thread = std::thread::Builder::new().name("model".to_owned());
         Ok(LoadingModel(thread.spawn(move || self.load())?))
     }
 }
 
-/// A model that is on its way.
+/// A model that is being loaded.
 #[derive(Debug)]
 pub struct LoadingModel(JoinHandle<Result<Arc<Embedder>, IndexError>>);
 
@@ -151,34 +154,34 @@ pub enum IndexError {
     Embed(#[from] kenning_embed::EmbedError),
 }
 
-/// Gives every node its vectors.
+/// Computes the vectors of all nodes and publishes them to the library.
 pub struct Indexer {
     library: Arc<Library>,
     cache: Arc<dyn VectorCache>,
     embedder: Arc<Embedder>,
-    /// All vectors of nodes that exist, by text.
+    /// The vectors of all current nodes, by text.
     known: HashMap<TextKey, Arc<Embedded>>,
-    tell: Option<Tell>,
+    on_new_nodes: Option<OnNewNodes>,
 }
 
-/// Is told of nodes whose text was never seen before. Where nothing was ever seen everything is
-/// new, which is no news.
-pub type Tell = Box<dyn Fn(Vec<NewNode>) + Send>;
+/// Called with the nodes whose text was not in the cache. Not called for the first pass over an
+/// empty cache, in which every node is new.
+pub type OnNewNodes = Box<dyn Fn(Vec<NewNode>) + Send>;
 
-/// A node whose text was never seen before, here or in another file.
+/// A node whose text was not in the cache.
 #[derive(Debug, Clone)]
 pub struct NewNode {
     pub id: String,
     pub title: String,
     pub text: String,
-    /// One for each stretch of it.
+    /// One for each window of the text.
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// What one pass of the indexer did.
+/// The work of one index pass.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Texts whose vectors were remembered.
+    /// Texts whose vectors were in the cache.
     pub loaded: usize,
     /// Texts whose vectors were computed.
     pub computed: usize,
@@ -190,26 +193,25 @@ impl Indexer {
         cache: Arc<dyn VectorCache>,
         embedder: Arc<Embedder>,
     ) -> Self {
-        Self { library, cache, embedder, known: HashMap::new(), tell: None }
+        Self { library, cache, embedder, known: HashMap::new(), on_new_nodes: None }
     }
 
     pub fn model(&self) -> &str {
         self.embedder.fingerprint()
     }
 
-    /// Brings the vectors up to date with the library. Texts that were ever seen, here or in
-    /// another file, are not computed again.
+    /// Brings the vectors up to date with the library. Texts that are in the cache are not computed
+    /// again.
     pub fn catch_up(&mut self, progress: Progress<'_>) -> Result<Pass, IndexError> {
         let snapshot = self.library.snapshot();
-        let wanted: Vec<(TextKey, NodeRef<'_>)> =
-            snapshot.nodes().map(|node| (text_key(node), node)).collect();
-        let mut pass = Pass { loaded: self.load(&wanted), computed: 0 };
+        let nodes = keyed(&snapshot);
+        let mut pass = Pass { loaded: self.load(&nodes), computed: 0 };
         let is_first = self.known.is_empty();
-        self.publish(&snapshot, &wanted);
+        self.publish(&snapshot, &nodes);
         let mut missing: Vec<(TextKey, NodeRef<'_>)> = Vec::new();
-        let mut listed = HashSet::new();
-        for &(key, node) in &wanted {
-            if !self.known.contains_key(&key) && listed.insert(key) {
+        let mut queued = HashSet::new();
+        for &(key, node) in &nodes {
+            if !self.known.contains_key(&key) && queued.insert(key) {
                 missing.push((key, node));
             }
         }
@@ -219,15 +221,17 @@ impl Indexer {
             pass.computed += batch.len();
             progress(pass.computed, missing.len());
             if published.elapsed() >= PUBLISH_EVERY {
-                self.publish(&snapshot, &wanted);
+                self.publish(&snapshot, &nodes);
                 published = Instant::now();
             }
         }
-        let current: HashSet<TextKey> = wanted.iter().map(|(key, _)| *key).collect();
+        let current: HashSet<TextKey> = nodes.iter().map(|(key, _)| *key).collect();
         self.known.retain(|key, _| current.contains(key));
-        self.publish(&snapshot, &wanted);
-        if let Some(tell) = self.tell.as_ref().filter(|_| !is_first && !missing.is_empty()) {
-            tell(missing.iter().filter_map(|(key, node)| self.new_node(key, *node)).collect());
+        self.publish(&snapshot, &nodes);
+        if let Some(report) =
+            self.on_new_nodes.as_ref().filter(|_| !is_first && !missing.is_empty())
+        {
+            report(missing.iter().filter_map(|(key, node)| self.new_node(key, *node)).collect());
         }
         Ok(pass)
     }
@@ -237,41 +241,38 @@ impl Indexer {
         let length = embedded.vectors.len() / embedded.windows.len().max(1);
         Some(NewNode {
             id: node.id().to_owned(),
-            title: trail(node),
+            title: full_title(node),
             text: plain(&node.body()),
             vectors: embedded.vectors.chunks(length.max(1)).map(<[f32]>::to_vec).collect(),
         })
     }
 
-    /// Only what is remembered; nothing is computed.
-    pub fn recall(&mut self) {
+    /// Publishes the vectors that are in the cache and computes none.
+    pub fn load_cached(&mut self) {
         let snapshot = self.library.snapshot();
-        let wanted: Vec<(TextKey, NodeRef<'_>)> =
-            snapshot.nodes().map(|node| (text_key(node), node)).collect();
-        self.load(&wanted);
-        self.publish(&snapshot, &wanted);
+        let nodes = keyed(&snapshot);
+        self.load(&nodes);
+        self.publish(&snapshot, &nodes);
     }
 
-    fn load(&mut self, wanted: &[(TextKey, NodeRef<'_>)]) -> usize {
-        let unknown: HashSet<TextKey> = wanted
-            .iter()
-            .map(|(key, _)| *key)
-            .filter(|key| !self.known.contains_key(key))
-            .collect();
+    fn load(&mut self, nodes: &[(TextKey, NodeRef<'_>)]) -> usize {
+        let unknown: HashSet<TextKey> =
+            nodes.iter().map(|(key, _)| *key).filter(|key| !self.known.contains_key(key)).collect();
         let unknown: Vec<TextKey> = unknown.into_iter().collect();
         match self.cache.load(self.embedder.fingerprint(), &unknown) {
             Ok(mut found) => {
-                let remembered = found.len();
+                let cached = found.len();
                 found.retain(|_, embedded| embedded.is_sound());
                 let loaded = found.len();
-                if loaded < remembered {
-                    tracing::warn!("{} vectors are damaged", remembered - loaded);
+                if loaded < cached {
+                    let damaged = cached - loaded;
+                    tracing::warn!(damaged, "ignoring damaged cached vectors; recomputing them");
                 }
                 self.known.extend(found.into_iter().map(|(key, value)| (key, Arc::new(value))));
                 loaded
             }
             Err(error) => {
-                tracing::warn!(%error, "vectors are computed anew");
+                tracing::warn!(%error, "cannot read the vector cache; recomputing the vectors");
                 0
             }
         }
@@ -279,14 +280,14 @@ impl Indexer {
 
     fn compute(&mut self, batch: &[(TextKey, NodeRef<'_>)]) -> Result<(), IndexError> {
         let texts: Vec<(String, String)> =
-            batch.iter().map(|(_, node)| (trail(*node), plain(&node.body()))).collect();
+            batch.iter().map(|(_, node)| (full_title(*node), plain(&node.body()))).collect();
         let passages: Vec<Passage<'_>> =
             texts.iter().map(|(title, text)| Passage { title, text }).collect();
         let embedded = self.embedder.embed_passages(&passages)?;
         let entries: Vec<(TextKey, &Embedded)> =
             batch.iter().map(|(key, _)| *key).zip(&embedded).collect();
         if let Err(error) = self.cache.save(self.embedder.fingerprint(), &entries) {
-            tracing::warn!(%error, "vectors are kept for this run only");
+            tracing::warn!(%error, "cannot write the vector cache; keeping vectors in memory only");
         }
         for ((key, _), embedded) in batch.iter().zip(embedded) {
             self.known.insert(*key, Arc::new(embedded));
@@ -294,19 +295,19 @@ impl Indexer {
         Ok(())
     }
 
-    /// Lets answers see what is known.
-    fn publish(&self, snapshot: &Snapshot, wanted: &[(TextKey, NodeRef<'_>)]) {
+    /// Makes the vectors computed so far available to queries.
+    fn publish(&self, snapshot: &Snapshot, nodes: &[(TextKey, NodeRef<'_>)]) {
         let mut complete: HashSet<u64> = snapshot.files().iter().map(|file| file.version).collect();
-        let mut nodes = Vec::with_capacity(wanted.len());
-        for (key, node) in wanted {
+        let mut embedded_nodes = Vec::with_capacity(nodes.len());
+        for (key, node) in nodes {
             match self.known.get(key) {
-                Some(embedded) => nodes.push((node.key(), embedded.clone())),
+                Some(embedded) => embedded_nodes.push((node.key(), embedded.clone())),
                 None => {
                     complete.remove(&node.file().version);
                 }
             }
         }
-        let vectors = Vectors::new(nodes);
+        let vectors = Vectors::new(embedded_nodes);
         let embedder = Some(self.embedder.clone());
         self.library.publish(Semantic { embedder, vectors, complete });
     }
@@ -318,7 +319,7 @@ impl std::fmt::Debug for Indexer {
     }
 }
 
-/// Runs an [`Indexer`] beside a server, for as long as it lives.
+/// Runs an [`Indexer`] on a thread until it is dropped.
 #[derive(Debug)]
 pub struct IndexerThread {
     library: Arc<Library>,
@@ -330,13 +331,13 @@ impl IndexerThread {
         library: Arc<Library>,
         cache: Arc<dyn VectorCache>,
         model: LoadingModel,
-        tell: Option<Tell>,
+        on_new_nodes: Option<OnNewNodes>,
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let handle = Self { library: library.clone(), stop: stop.clone() };
         std::thread::Builder::new().name("indexer".to_owned()).spawn(move || {
-            if let Err(error) = follow(&library, cache, model, tell, &stop) {
-                tracing::error!(%error, "only keyword search is available");
+            if let Err(error) = run(&library, cache, model, on_new_nodes, &stop) {
+                tracing::error!(%error, "the indexer stopped; only keyword search is available");
             }
         })?;
         Ok(handle)
@@ -350,15 +351,15 @@ impl Drop for IndexerThread {
     }
 }
 
-fn follow(
+fn run(
     library: &Arc<Library>,
     cache: Arc<dyn VectorCache>,
     model: LoadingModel,
-    tell: Option<Tell>,
+    on_new_nodes: Option<OnNewNodes>,
     stop: &AtomicBool,
 ) -> Result<(), IndexError> {
     let mut indexer = Indexer::new(library.clone(), cache, model.wait()?);
-    indexer.tell = tell;
+    indexer.on_new_nodes = on_new_nodes;
     let mut seen = None;
     while !stop.load(Ordering::Relaxed) {
         seen = Some(library.wait_for_change(seen));
@@ -380,12 +381,17 @@ fn follow(
     Ok(())
 }
 
-fn text_key(node: NodeRef<'_>) -> TextKey {
-    TextKey::of(&trail(node), &node.body())
+/// All nodes with the keys of their texts.
+fn keyed(snapshot: &Snapshot) -> Vec<(TextKey, NodeRef<'_>)> {
+    snapshot.nodes().map(|node| (text_key(node), node)).collect()
 }
 
-/// A node's title below the title of its file: a heading such as `Setup` says little alone.
-fn trail(node: NodeRef<'_>) -> String {
+fn text_key(node: NodeRef<'_>) -> TextKey {
+    TextKey::of(&full_title(node), &node.body())
+}
+
+/// A node's title with that of its file: a heading such as `Setup` says little alone.
+fn full_title(node: NodeRef<'_>) -> String {
     let root = node.root();
     if root.title() == node.title() {
         return node.title().to_owned();

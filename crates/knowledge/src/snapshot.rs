@@ -1,5 +1,5 @@
-//! Everything known at one moment. Answers are given from a snapshot, so files may come and go
-//! while a question is being answered.
+//! An immutable view of all bases at one moment. A request is answered from one snapshot, so files
+//! may change while it runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -21,22 +21,22 @@ use crate::suggest::nearest;
 #[derive(Debug)]
 pub struct Snapshot {
     bases: Vec<Arc<Base>>,
-    /// By base and path.
+    /// Sorted by base and path.
     files: Vec<File>,
     nodes: Vec<Entry>,
-    /// Where the nodes of a file start, by the file's version.
+    /// Index of the first node of each file, by the version of the file.
     first_nodes: HashMap<u64, usize>,
     by_id: HashMap<String, usize>,
-    /// Ids without the name of their base; the same as `by_id` when there is one base.
+    /// Ids without the prefix of their base; the same as in `by_id` when there is one base.
     by_bare_id: HashMap<String, Vec<usize>>,
     pub(crate) graph: Graph,
     indexes: Indexes,
-    /// Counted once for every set of vectors.
+    /// Computed once for every published set of vectors.
     coverage: ArcSwapOption<(Weak<Semantic>, Coverage)>,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// What finds nodes: by their words, and by their meaning, which fills in behind.
+/// The keyword index of this snapshot, and the vectors published so far.
 #[derive(Debug)]
 pub(crate) struct Indexes {
     pub(crate) keyword: KeywordSearcher,
@@ -47,7 +47,7 @@ pub(crate) struct Indexes {
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub(crate) base: usize,
-    /// Grows with every version of every document that was ever read.
+    /// Unique among all versions of all documents read by this process.
     pub(crate) version: u64,
     pub(crate) document: Arc<Document>,
 }
@@ -55,14 +55,14 @@ pub(crate) struct File {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: String,
-    /// Where the id starts, after the name of its base.
-    pub(crate) bare_from: usize,
+    /// Length of the base prefix of the id.
+    pub(crate) prefix_len: usize,
     pub(crate) file: usize,
     pub(crate) section: usize,
 }
 
 impl Snapshot {
-    /// `files` are sorted by base and path; `diagnostics` are those of the walk.
+    /// `files` are sorted by base and path; `diagnostics` are those of reading them.
     pub(crate) fn new(
         bases: Vec<Arc<Base>>,
         files: Vec<File>,
@@ -78,7 +78,7 @@ impl Snapshot {
                 first_nodes.insert(files[node.file].version, index);
             }
             by_id.insert(node.id.clone(), index);
-            by_bare_id.entry(node.id[node.bare_from..].to_owned()).or_default().push(index);
+            by_bare_id.entry(node.id[node.prefix_len..].to_owned()).or_default().push(index);
         }
         for file in &files {
             let (base, path) = (bases[file.base].name(), file.document.path.as_str());
@@ -96,9 +96,9 @@ impl Snapshot {
             coverage: ArcSwapOption::empty(),
             diagnostics,
         };
-        let (graph, unsound) = Graph::of(&snapshot);
+        let (graph, problems) = Graph::of(&snapshot);
         snapshot.graph = graph;
-        snapshot.diagnostics.extend(unsound);
+        snapshot.diagnostics.extend(problems);
         snapshot
             .diagnostics
             .sort_by(|a, b| (&a.base, &a.path, a.line).cmp(&(&b.base, &b.path, b.line)));
@@ -109,7 +109,7 @@ impl Snapshot {
         self.bases.iter().map(Arc::as_ref)
     }
 
-    /// What authors may want to mend, by base, path and line.
+    /// Problems for authors to fix, sorted by base, path and line.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -118,21 +118,21 @@ impl Snapshot {
         &self.indexes.keyword
     }
 
-    /// The vectors there are now. One answer uses one of these.
+    /// The vectors published so far. A request loads them once and uses the same ones throughout.
     pub(crate) fn semantic(&self) -> Arc<Semantic> {
         self.indexes.semantic.load_full()
     }
 
-    /// How many nodes can be compared by meaning already.
+    /// How many nodes have vectors.
     pub fn coverage(&self) -> Coverage {
         self.coverage_by(&self.semantic())
     }
 
     pub(crate) fn coverage_by(&self, semantic: &Arc<Semantic>) -> Coverage {
-        if let Some(counted) = &*self.coverage.load()
-            && counted.0.as_ptr() == Arc::as_ptr(semantic)
+        if let Some((of, coverage)) = self.coverage.load().as_deref()
+            && of.as_ptr() == Arc::as_ptr(semantic)
         {
-            return counted.1;
+            return *coverage;
         }
         let coverage = semantic.coverage(self);
         self.coverage.store(Some(Arc::new((Arc::downgrade(semantic), coverage))));
@@ -151,7 +151,7 @@ impl Snapshot {
         (0..self.nodes.len()).map(|index| self.at(index))
     }
 
-    /// The root node of every file, by base and path.
+    /// The root node of every file, sorted by base and path.
     pub fn roots(&self) -> impl ExactSizeIterator<Item = NodeRef<'_>> {
         self.files.iter().map(|file| self.root_of(file))
     }
@@ -172,7 +172,7 @@ impl Snapshot {
         NodeRef::new(self, index)
     }
 
-    /// The node that the keyword index knows by `key`.
+    /// The node with a key; `None` if its document is not in this snapshot.
     pub(crate) fn by_key(&self, key: NodeKey) -> Option<NodeRef<'_>> {
         let root = self.first_nodes.get(&key.version())?;
         Some(self.at(root + key.section()))
@@ -182,8 +182,8 @@ impl Snapshot {
         self.at(self.first_nodes[&file.version])
     }
 
-    /// The node that `name` means: an id, an id with its base (`handbook:intro`), or a path with
-    /// an optional section (`guides/SETUP.md#linux`).
+    /// Resolves an id, an id with its base (`handbook:intro`), or a path with an optional section
+    /// (`guides/SETUP.md#linux`).
     pub fn resolve(&self, name: &str) -> Result<NodeRef<'_>, Error> {
         let name = name.trim();
         if name.is_empty() {
@@ -206,23 +206,20 @@ impl Snapshot {
         if is_file || name.contains(['/', '\\', '#']) {
             return self.resolve_path(name);
         }
-        Err(Error::UnknownNode {
-            id: name.to_owned(),
-            suggestions: nearest(name, self.nodes.iter().map(|node| node.id.as_str())),
-        })
+        Err(Error::UnknownNode { id: name.to_owned(), suggestions: self.similar_ids(name) })
     }
 
-    /// `path#section`, in the one base that has the path, or in the base that its first folder
-    /// names.
+    /// Resolves `path#section` in the only base that has the path, or in the base named by its
+    /// first component.
     fn resolve_path(&self, name: &str) -> Result<NodeRef<'_>, Error> {
         let (path, fragment) = match name.split_once('#') {
             Some((path, fragment)) => (path, Some(fragment)),
             None => (name, None),
         };
         let parsed = RelPath::parse(path)?;
-        let holders: Vec<usize> =
+        let matching: Vec<usize> =
             (0..self.bases.len()).filter(|&base| self.file(base, &parsed).is_some()).collect();
-        match holders.as_slice() {
+        match matching.as_slice() {
             [base] => self.locate(self.bases[*base].name(), path, fragment),
             [] => match path.split_once('/') {
                 Some((base, rest)) if self.bases().any(|b| b.name() == base) => {
@@ -240,8 +237,8 @@ impl Snapshot {
         }
     }
 
-    /// The node at a path of a base: the file's root, or the section that `fragment` names by its
-    /// id, the end of its id, or its heading.
+    /// The node at a path of a base: the root of the file, or the section whose id, end of id or
+    /// heading is `fragment`.
     pub fn locate(
         &self,
         base: &str,
@@ -249,12 +246,7 @@ impl Snapshot {
         fragment: Option<&str>,
     ) -> Result<NodeRef<'_>, Error> {
         let path = RelPath::parse(path)?;
-        let Some(base_index) = self.bases.iter().position(|b| b.name() == base) else {
-            return Err(Error::UnknownBase {
-                name: base.to_owned(),
-                known: self.bases().map(|b| b.name().to_owned()).collect(),
-            });
-        };
+        let base_index = self.base_index(base)?;
         let Some(file) = self.file(base_index, &path) else {
             let paths = self.files.iter().filter(|file| file.base == base_index);
             return Err(Error::UnknownFile {
@@ -269,9 +261,17 @@ impl Snapshot {
             Some(fragment) => root.section_named(fragment).ok_or_else(|| Error::UnknownSection {
                 path: path.to_string(),
                 fragment: fragment.to_owned(),
-                suggestions: root.near_fragments(fragment),
+                suggestions: root.similar_fragments(fragment),
             }),
         }
+    }
+
+    pub(crate) fn base_index(&self, name: &str) -> Result<usize, Error> {
+        let index = self.bases.iter().position(|base| base.name() == name);
+        index.ok_or_else(|| Error::UnknownBase {
+            name: name.to_owned(),
+            known: self.bases().map(|base| base.name().to_owned()).collect(),
+        })
     }
 
     pub(crate) fn file(&self, base: usize, path: &RelPath) -> Option<&File> {
@@ -280,7 +280,7 @@ impl Snapshot {
         at.ok().map(|at| &self.files[at])
     }
 
-    /// Looks up the target of a dependency as seen from `from`: its own base comes first.
+    /// Resolves the target of a dependency of `from`; the base of `from` takes precedence.
     pub(crate) fn target(&self, from: NodeRef<'_>, target: &str) -> Option<usize> {
         let own = from.file().base;
         let bare = self.by_bare_id.get(target);
@@ -290,7 +290,7 @@ impl Snapshot {
         in_own_base.or_else(|| self.by_id.get(target)).copied()
     }
 
-    pub(crate) fn near_ids(&self, id: &str) -> Vec<String> {
+    pub(crate) fn similar_ids(&self, id: &str) -> Vec<String> {
         nearest(id, self.nodes.iter().map(|node| node.id.as_str()))
     }
 }
@@ -303,12 +303,12 @@ fn entries(bases: &[Arc<Base>], files: &[File], diagnostics: &mut Vec<Diagnostic
         let documents: Vec<&Document> = files[first..last].iter().map(|f| &*f.document).collect();
         let (ids, duplicates) = ids::assign(&documents, base.name());
         diagnostics.extend(duplicates);
-        // With one base, ids are what authors wrote; with several, they say whose they are.
+        // With several bases, ids are prefixed so that they stay unique.
         let prefix = if bases.len() > 1 { format!("{}:", base.name()) } else { String::new() };
         for (file, ids) in (first..last).zip(ids) {
             nodes.extend(ids.into_iter().enumerate().map(|(section, bare)| Entry {
                 id: format!("{prefix}{bare}"),
-                bare_from: prefix.len(),
+                prefix_len: prefix.len(),
                 file,
                 section,
             }));

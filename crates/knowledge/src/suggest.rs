@@ -1,23 +1,23 @@
-//! Near misses: what somebody may have meant.
+//! Suggestions for names that were not found.
 
 const MAX: usize = 3;
-/// Jaro-Winkler similarity from which two names are mistaken for each other.
-const CLOSE: f64 = 0.85;
+/// Jaro-Winkler similarity from which a name is worth suggesting.
+const MIN_SIMILARITY: f64 = 0.85;
 
-/// The names nearest to `given`, best first. A name that ends or starts with `given` counts as
-/// near however long it is: people remember `authentication`, not
+/// The names most similar to `given`, best first. The last component counts almost as much as the
+/// whole name, because people remember `authentication`, not
 /// `guidelines.security.authentication`.
 pub(crate) fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let given = given.trim().to_lowercase();
     let mut near: Vec<(f64, &str)> = names
-        .map(|name| (closeness(&given, &name.to_lowercase()), name))
-        .filter(|(closeness, _)| *closeness >= CLOSE)
+        .map(|name| (similarity(&given, &name.to_lowercase()), name))
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.len().cmp(&b.1.len())));
     near.into_iter().take(MAX).map(|(_, name)| name.to_owned()).collect()
 }
 
-fn closeness(given: &str, name: &str) -> f64 {
+fn similarity(given: &str, name: &str) -> f64 {
     if given.is_empty() {
         return 0.0;
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typos_and_last_names_are_found() {
+    fn typos_and_last_components_are_found() {
         let names = ["guidelines.security.authentication", "context.architecture", "plans.x"];
         let near = |given| nearest(given, names.into_iter());
         assert_eq!(near("authentication"), ["guidelines.security.authentication"]);

@@ -1,12 +1,13 @@
-//! Small views of text: slugs, plain text, keywords, token counts.
+//! Text functions: slugs, plain text, summaries, keywords, dates, token counts.
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, NaiveDate, Utc};
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 use tantivy::tokenizer::{Language, StopWordFilter, TextAnalyzer};
 use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer};
 
-/// The Markdown extensions that every reader in this crate understands.
+/// The Markdown extensions that every parser in this crate enables.
 pub(crate) fn markdown_options() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -14,7 +15,7 @@ pub(crate) fn markdown_options() -> Options {
         | Options::ENABLE_TASKLISTS
 }
 
-/// Lower case, runs of anything but letters and digits become one `-`.
+/// Lower case, with runs of anything but letters, digits and `_` replaced by one `-`.
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::with_capacity(text.len());
     for c in text.chars().flat_map(char::to_lowercase) {
@@ -37,7 +38,7 @@ pub(crate) fn plain(markdown: &str) -> String {
     for event in Parser::new_ext(markdown, markdown_options()) {
         match event {
             Event::Text(text) | Event::Code(text) => out.push_str(&text),
-            Event::Html(html) | Event::InlineHtml(html) => without_tags(&html, &mut out),
+            Event::Html(html) | Event::InlineHtml(html) => push_without_tags(&html, &mut out),
             Event::SoftBreak | Event::HardBreak => out.push('\n'),
             Event::End(TagEnd::TableCell) => out.push('\t'),
             Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead) => newline(&mut out, 1),
@@ -51,8 +52,8 @@ pub(crate) fn plain(markdown: &str) -> String {
     out
 }
 
-/// What stands between the tags.
-fn without_tags(html: &str, out: &mut String) {
+/// Appends the text between the tags.
+fn push_without_tags(html: &str, out: &mut String) {
     let mut inside = false;
     for c in html.chars() {
         match c {
@@ -64,31 +65,16 @@ fn without_tags(html: &str, out: &mut String) {
     }
 }
 
-/// The day of a date such as `2026-10-20`, counted from 1970.
-pub(crate) fn days_since_epoch(date: &str) -> Option<i64> {
-    let mut parts = date.get(..10)?.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years are counted from March, so that the leap day is the last of them.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+/// The date at the start of `text`, such as `2026-10-20` or `2026-10-20T08:00:00Z`.
+pub(crate) fn parse_date(text: &str) -> Option<NaiveDate> {
+    text.get(..10)?.parse().ok()
 }
 
-/// The date of a day counted from 1970: the opposite of [`days_since_epoch`].
-pub(crate) fn date_of_day(day: u64) -> String {
-    let day = day.saturating_add(719_468);
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = (year + era * 400 + month / 10, (month + 2) % 12 + 1);
-    format!("{year:04}-{month:02}-{day:02}")
+/// The date of a moment in milliseconds since 1970, such as `2026-10-20`.
+pub(crate) fn format_date(millis: u64) -> String {
+    let millis = i64::try_from(millis).unwrap_or(i64::MAX);
+    let moment = DateTime::from_timestamp_millis(millis).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    moment.date_naive().to_string()
 }
 
 fn newline(out: &mut String, wanted: usize) {
@@ -106,7 +92,7 @@ pub(crate) fn summary(markdown: &str, max: usize) -> String {
     one_line(first, max)
 }
 
-/// White space folded, cut at `max` characters with an ellipsis.
+/// Collapses white space and cuts at `max` characters with an ellipsis.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match folded.char_indices().nth(max) {
@@ -115,15 +101,15 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     }
 }
 
-/// How many tokens a model of the GPT-4o family (`o200k_base`) reads in `text`.
+/// The number of tokens of `text` for models of the GPT-4o family (`o200k_base`).
 ///
-/// Other models' tokenizers differ by some percent; the count is for budgeting. `bpe` is linear in
-/// the length of its input where the reference implementation is quadratic on long runs.
+/// Tokenizers of other models differ by some percent; the count is for budgeting. `bpe` takes
+/// linear time where the reference implementation is quadratic on long runs.
 pub fn count_tokens(text: &str) -> usize {
     bpe_openai::o200k_base().count(text)
 }
 
-/// The words a text is about: those of its title first, then its most frequent ones.
+/// Keywords of a text: the words of its title first, then the most frequent ones.
 pub(crate) fn keywords(title: &str, body: &str, max: usize) -> Vec<String> {
     let mut analyzer = TextAnalyzer::builder(SimpleTokenizer::default())
         .filter(RemoveLongFilter::limit(40))
@@ -153,17 +139,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_and_dates_correspond() {
-        assert_eq!(date_of_day(0), "1970-01-01");
-        for day in (0..3_000_000).step_by(59).chain(11_000..12_000) {
-            let date = date_of_day(day);
-            if date.len() == 10 {
-                assert_eq!(days_since_epoch(&date), Some(day.cast_signed()), "{date}");
-            }
-        }
-    }
-
-    #[test]
     fn slugs_keep_letters_of_any_script() {
         for (text, expected) in [
             ("Problem Statement", "problem-statement"),
@@ -183,17 +158,17 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_days() {
-        for (date, days) in [
-            ("1970-01-01", Some(0)),
-            ("2000-03-01", Some(11_017)),
-            ("2026-11-16", Some(20_773)),
-            ("2026-11-16T08:00:00Z", Some(20_773)),
+    fn dates_are_parsed_and_formatted() {
+        for (text, date) in [
+            ("1970-01-01", Some("1970-01-01")),
+            ("2026-11-16T08:00:00Z", Some("2026-11-16")),
             ("2026-13-01", None),
             ("soon", None),
         ] {
-            assert_eq!(days_since_epoch(date), days, "{date}");
+            assert_eq!(parse_date(text).map(|date| date.to_string()).as_deref(), date, "{text}");
         }
+        assert_eq!(format_date(20_773 * 86_400_000 + 1), "2026-11-16");
+        assert!(!format_date(u64::MAX).is_empty());
     }
 
     #[test]
@@ -203,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn token_counts_are_those_of_the_tokenizer() {
+    fn token_counts_match_the_tokenizer() {
         assert_eq!(count_tokens(""), 0);
         assert_eq!(count_tokens("hello world"), 2);
     }

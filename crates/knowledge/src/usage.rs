@@ -1,4 +1,4 @@
-//! Which nodes are found and read, and which never are.
+//! Usage: which nodes responses contain, and which they never do.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::node::NodeRef;
 use crate::retrieve::{RetrieveResponse, Retrieved};
 use crate::search::SearchResponse;
 use crate::snapshot::Snapshot;
-use crate::text::date_of_day;
+use crate::text::format_date;
 
 pub const DEFAULT_USAGE: usize = 20;
 pub const MAX_USAGE: usize = 500;
@@ -47,44 +47,44 @@ impl UsageKind {
     }
 }
 
-/// Nodes that came up in one answer.
+/// The nodes of one response.
 #[derive(Debug, Clone)]
 pub struct Usage<'a> {
     pub kind: UsageKind,
-    /// Their ids, as answers have them.
+    /// Their ids, as in the response.
     pub nodes: Vec<&'a str>,
     /// Milliseconds since 1970.
     pub at: u64,
 }
 
 impl<'a> Usage<'a> {
-    /// A recommended node stands for the sections below it that matter too.
-    pub fn discovered(answer: &'a DiscoverResponse, at: u64) -> Self {
-        let nodes = answer.recommendations.iter();
+    /// Includes the sections that were merged into a recommended node.
+    pub fn discovered(response: &'a DiscoverResponse, at: u64) -> Self {
+        let nodes = response.recommendations.iter();
         let nodes = nodes.flat_map(|one| {
             std::iter::once(one.id.as_str()).chain(one.sections.iter().map(String::as_str))
         });
         Self { kind: UsageKind::Discovered, nodes: nodes.collect(), at }
     }
 
-    pub fn searched(answer: &'a SearchResponse, at: u64) -> Self {
-        let nodes = answer.results.iter().map(|one| one.id.as_str()).collect();
+    pub fn searched(response: &'a SearchResponse, at: u64) -> Self {
+        let nodes = response.results.iter().map(|one| one.id.as_str()).collect();
         Self { kind: UsageKind::Searched, nodes, at }
     }
 
-    /// With all that was read below the nodes that were asked for.
-    pub fn retrieved(answer: &'a RetrieveResponse, at: u64) -> Self {
+    /// Includes the children that were returned with the requested nodes.
+    pub fn retrieved(response: &'a RetrieveResponse, at: u64) -> Self {
         let mut nodes = Vec::new();
-        let mut left: Vec<&Retrieved> = answer.nodes.iter().collect();
-        while let Some(node) = left.pop() {
+        let mut pending: Vec<&Retrieved> = response.nodes.iter().collect();
+        while let Some(node) = pending.pop() {
             nodes.push(node.id.as_str());
-            left.extend(&node.children);
+            pending.extend(&node.children);
         }
         Self { kind: UsageKind::Retrieved, nodes, at }
     }
 }
 
-/// How often a node came up in one way.
+/// How often a node was in responses of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
     pub node: String,
@@ -94,8 +94,8 @@ pub struct Used {
     pub last_at: u64,
 }
 
-/// From when to when, in milliseconds since 1970. What is counted by day is in it if its day is
-/// touched by it.
+/// A range of time, in milliseconds since 1970. Counts are kept by day; a day belongs to the period
+/// if any part of it does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
     pub from: Option<u64>,
@@ -104,7 +104,7 @@ pub struct Period {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("what was used is not known: {0}")]
+#[error("the usage counts failed: {0}")]
 pub struct UsageError(Box<dyn std::error::Error + Send + Sync>);
 
 impl UsageError {
@@ -113,15 +113,15 @@ impl UsageError {
     }
 }
 
-/// Where is counted what was used.
+/// Counts usage, by day.
 pub trait UsageLog: Send + Sync {
-    /// Counting never delays or fails an answer.
+    /// Never delays or fails a response.
     fn note(&self, usage: &Usage<'_>);
 
-    /// What was counted in a period, one entry for each node and kind.
+    /// The counts of a period, one entry for each node and kind.
     fn used(&self, period: &Period) -> Result<Vec<Used>, UsageError>;
 
-    /// Removes the counts of days before this one; returns how many those were.
+    /// Removes the counts of earlier days; returns how many were removed.
     fn forget_usage_before(&self, at: u64) -> Result<u64, UsageError>;
 }
 
@@ -184,7 +184,7 @@ pub struct UnusedNode {
     pub title: String,
 }
 
-/// What came up of one node.
+/// The counts of one node.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     discovered: u64,
@@ -204,19 +204,19 @@ impl Counts {
         self.last_at = self.last_at.max(used.last_at);
     }
 
-    /// What was read says more than what was found.
+    /// Reading a node says more about its use than finding it.
     fn rank(&self) -> (u64, u64, u64) {
         (self.retrieved, self.discovered + self.searched, self.last_at)
     }
 }
 
 impl Snapshot {
-    /// What of all that is known was used, given what was counted in the period.
+    /// Joins the counts of a period with the nodes of this snapshot.
     pub fn usage(&self, request: &UsageRequest, used: &[Used]) -> Result<UsageResponse, Error> {
         let limit = request.max_results.unwrap_or(DEFAULT_USAGE);
         in_range("max_results", limit, 1..=MAX_USAGE)?;
         if let Some(base) = &request.base {
-            self.check_base(base)?;
+            self.base_index(base)?;
         }
         let mut counts: HashMap<&str, Counts> = HashMap::new();
         for one in used {
@@ -238,26 +238,26 @@ impl Snapshot {
             total_nodes: most.len() + never.len(),
             found_nodes: most.len(),
             never_found_nodes: never.len(),
-            most_used: most.iter().take(limit).map(|(node, counts)| shown(*node, counts)).collect(),
-            never_found: never.into_iter().take(limit).map(unused).collect(),
-            // Of one base nobody knows which ids were its nodes' once.
-            gone: if request.base.is_none() {
-                first(counts.into_keys(), limit)
-            } else {
-                Vec::new()
-            },
+            most_used: most
+                .iter()
+                .take(limit)
+                .map(|(node, counts)| used_node(*node, counts))
+                .collect(),
+            never_found: never.into_iter().take(limit).map(unused_node).collect(),
+            // An id that no longer exists cannot be attributed to a base.
+            gone: if request.base.is_none() { first(counts, limit) } else { Vec::new() },
         })
     }
 }
 
-/// The first of these ids, in order.
-fn first<'a>(ids: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
-    let mut ids: Vec<&str> = ids.collect();
+/// The first `limit` ids in order.
+fn first(counts: HashMap<&str, Counts>, limit: usize) -> Vec<String> {
+    let mut ids: Vec<&str> = counts.into_keys().collect();
     ids.sort_unstable();
     ids.into_iter().take(limit).map(str::to_owned).collect()
 }
 
-fn shown(node: NodeRef<'_>, counts: &Counts) -> UsedNode {
+fn used_node(node: NodeRef<'_>, counts: &Counts) -> UsedNode {
     UsedNode {
         id: node.id().to_owned(),
         path: node.path(),
@@ -265,10 +265,10 @@ fn shown(node: NodeRef<'_>, counts: &Counts) -> UsedNode {
         discovered: counts.discovered,
         searched: counts.searched,
         retrieved: counts.retrieved,
-        last_used: date_of_day(counts.last_at / DAY),
+        last_used: format_date(counts.last_at),
     }
 }
 
-fn unused(node: NodeRef<'_>) -> UnusedNode {
+fn unused_node(node: NodeRef<'_>) -> UnusedNode {
     UnusedNode { id: node.id().to_owned(), path: node.path(), title: node.title().to_owned() }
 }

@@ -1,4 +1,7 @@
-//! Keeps a library in step with its files while a server runs.
+//! The file watcher: syncs a library when its files change.
+//!
+//! Only folders that are read are watched, one by one: ignored folders may be huge. Where the
+//! system cannot report changes, the watcher polls.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,59 +14,59 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::library::{Changes, Library};
 
-/// Editors write in bursts: a sync starts when files have been quiet this long …
+/// Debounce, because editors write in bursts: a sync starts after this long without events …
 const QUIET: Duration = Duration::from_millis(100);
-/// … or when the first change is this old.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often to look by ourselves while a folder cannot be watched.
+/// … or when the first event is this old.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// How often to poll while a folder cannot be watched.
 const POLL: Duration = Duration::from_secs(5);
 
-/// Watches as long as it lives.
+/// Watches until it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
-    // Dropping both sending sides, this one and the notifier's, ends the thread below.
-    _events: Sender<Heard>,
+    // The thread ends once both senders are dropped, this one and the notifier's.
+    _events: Sender<FileEvent>,
     _notifier: Option<Arc<Mutex<RecommendedWatcher>>>,
 }
 
 impl Watcher {
-    /// Syncs `library` whenever something changes in a folder it reads, and tells `changed` what
-    /// became of it. Where the system cannot tell of changes, it looks for them now and then.
+    /// Syncs `library` whenever something changes in a folder it reads, and calls `on_change` with
+    /// the changes.
     pub fn start(
         library: Arc<Library>,
-        changed: impl Fn(Changes) + Send + 'static,
+        on_change: impl Fn(Changes) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (events, heard) = channel();
-        let notifier = notifier(events.clone())
-            .inspect_err(|error| tracing::warn!(%error, "looking for changes every {POLL:?}"))
+        let (sender, events) = channel();
+        let notifier = notifier(sender.clone())
+            .inspect_err(|error| tracing::warn!(%error, "cannot watch; polling every {POLL:?}"))
             .ok()
             .map(|notifier| Arc::new(Mutex::new(notifier)));
-        let mut folders = Folders::new(notifier.as_ref().map(Arc::downgrade));
-        folders.cover(&library);
+        let mut watches = Watches::new(notifier.as_ref().map(Arc::downgrade));
+        watches.update(&library);
         // Files may have changed after they were read and before they were watched.
-        let _ = events.send(Heard::Change);
+        let _ = sender.send(FileEvent::Changed);
         std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || follow(&library, &mut folders, &heard, &changed))?;
-        Ok(Self { _events: events, _notifier: notifier })
+            .spawn(move || run(&library, &mut watches, &events, &on_change))?;
+        Ok(Self { _events: sender, _notifier: notifier })
     }
 }
 
-/// What the system told. A sync looks at every file, so which one changed does not matter; which
-/// watches are still good does.
+/// A sync reads every file, so an event need not say which file changed. It has to say which
+/// watches are no longer valid.
 #[derive(Debug, PartialEq, Eq)]
-enum Heard {
-    Change,
-    /// These are no longer where they were. The watch of a folder goes with it, and does not come
-    /// back with a new one of the same name.
-    Gone(Vec<PathBuf>),
-    /// Events were lost, so anything may have happened.
+enum FileEvent {
+    Changed,
+    /// Paths that were removed or renamed. The watch of a folder is removed with it, and is not
+    /// restored for a new folder of the same name.
+    Removed(Vec<PathBuf>),
+    /// The system lost events, so anything may have changed.
     Overflow,
 }
 
-impl Heard {
-    /// `None` for what changes nothing.
-    fn of(event: notify::Result<Event>) -> Option<Self> {
+impl FileEvent {
+    /// `None` for events that change nothing.
+    fn from_notify(event: notify::Result<Event>) -> Option<Self> {
         let Ok(event) = event else { return Some(Self::Overflow) };
         if event.need_rescan() {
             return Some(Self::Overflow);
@@ -71,36 +74,36 @@ impl Heard {
         match event.kind {
             EventKind::Access(_) => None,
             EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => {
-                Some(Self::Gone(event.paths))
+                Some(Self::Removed(event.paths))
             }
-            _ => Some(Self::Change),
+            _ => Some(Self::Changed),
         }
     }
 }
 
-fn notifier(events: Sender<Heard>) -> notify::Result<RecommendedWatcher> {
+fn notifier(events: Sender<FileEvent>) -> notify::Result<RecommendedWatcher> {
     notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if let Some(heard) = Heard::of(event) {
-            let _ = events.send(heard);
+        if let Some(event) = FileEvent::from_notify(event) {
+            let _ = events.send(event);
         }
     })
 }
 
-fn follow(
+fn run(
     library: &Library,
-    folders: &mut Folders,
-    heard: &Receiver<Heard>,
-    changed: &impl Fn(Changes),
+    watches: &mut Watches,
+    events: &Receiver<FileEvent>,
+    on_change: &impl Fn(Changes),
 ) {
-    while folders.wait(heard) {
-        folders.wait_for_quiet(heard);
-        // A new folder may have filled before it was watched: look again until there is none.
+    while watches.wait(events) {
+        watches.wait_for_quiet(events);
+        // Files may be added to a new folder before it is watched: sync until no folder is new.
         loop {
-            let grew = folders.cover(library);
+            let grew = watches.update(library);
             match library.sync(&|_, _| {}) {
                 Ok(changes) if changes.is_empty() => {}
-                Ok(changes) => changed(changes),
-                Err(error) => tracing::error!(%error, "knowledge bases could not be synced"),
+                Ok(changes) => on_change(changes),
+                Err(error) => tracing::error!(%error, "sync failed; keeping the previous snapshot"),
             }
             if !grew {
                 break;
@@ -109,56 +112,57 @@ fn follow(
     }
 }
 
-/// The folders under watch: those that are read, not the ignored ones, which may be huge.
-struct Folders {
-    /// `None` if the system has no way to tell.
+/// The folders being watched.
+struct Watches {
+    /// `None` if the system cannot report changes.
     notifier: Option<Weak<Mutex<RecommendedWatcher>>>,
     watched: HashSet<PathBuf>,
-    refused: HashSet<PathBuf>,
+    /// Folders that cannot be watched and have to be polled.
+    unwatchable: HashSet<PathBuf>,
 }
 
-impl Folders {
+impl Watches {
     fn new(notifier: Option<Weak<Mutex<RecommendedWatcher>>>) -> Self {
-        Self { notifier, watched: HashSet::new(), refused: HashSet::new() }
+        Self { notifier, watched: HashSet::new(), unwatchable: HashSet::new() }
     }
 
-    /// Waits until it is time to look; `false` when the watch is over.
-    fn wait(&mut self, heard: &Receiver<Heard>) -> bool {
-        let first = if self.notifier.is_some() && self.refused.is_empty() {
-            heard.recv().map_err(RecvTimeoutError::from)
+    /// Blocks until it is time to sync; `false` when the watcher was dropped.
+    fn wait(&mut self, events: &Receiver<FileEvent>) -> bool {
+        let first = if self.notifier.is_some() && self.unwatchable.is_empty() {
+            events.recv().map_err(RecvTimeoutError::from)
         } else {
-            heard.recv_timeout(POLL)
+            events.recv_timeout(POLL)
         };
         match first {
-            Ok(first) => self.take_down(&first),
+            Ok(first) => self.invalidate(&first),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
         }
         true
     }
 
-    fn wait_for_quiet(&mut self, heard: &Receiver<Heard>) {
+    fn wait_for_quiet(&mut self, events: &Receiver<FileEvent>) {
         let first = Instant::now();
-        while first.elapsed() < PATIENCE {
-            let Ok(next) = heard.recv_timeout(QUIET) else { return };
-            self.take_down(&next);
+        while first.elapsed() < MAX_DELAY {
+            let Ok(next) = events.recv_timeout(QUIET) else { return };
+            self.invalidate(&next);
         }
     }
 
-    /// Forgets watches that are not to be relied on any more; [`Self::cover`] makes them anew.
-    fn take_down(&mut self, heard: &Heard) {
-        match heard {
-            Heard::Change => {}
-            Heard::Gone(paths) => {
-                let is_gone = |folder: &Path| paths.iter().any(|gone| folder.starts_with(gone));
-                self.watched.retain(|folder| !is_gone(folder));
+    /// Forgets watches that are no longer valid; [`Self::update`] adds them again.
+    fn invalidate(&mut self, event: &FileEvent) {
+        match event {
+            FileEvent::Changed => {}
+            FileEvent::Removed(paths) => {
+                let is_removed = |folder: &Path| paths.iter().any(|path| folder.starts_with(path));
+                self.watched.retain(|folder| !is_removed(folder));
             }
-            Heard::Overflow => self.watched.clear(),
+            FileEvent::Overflow => self.watched.clear(),
         }
     }
 
-    /// Watches what is read now; says whether there was a folder not watched before.
-    fn cover(&mut self, library: &Library) -> bool {
+    /// Watches exactly the folders that are read now. Returns whether any of them is new.
+    fn update(&mut self, library: &Library) -> bool {
         let Some(notifier) = self.notifier.as_ref().and_then(Weak::upgrade) else {
             return false;
         };
@@ -166,14 +170,14 @@ impl Folders {
         let read: HashSet<PathBuf> =
             library.bases().iter().flat_map(|base| base.folders()).collect();
         for gone in self.watched.difference(&read) {
-            // The folder may be gone, and its watch with it.
+            // Fails if the folder was removed, and its watch with it.
             let _ = notifier.unwatch(gone);
         }
         self.watched.retain(|folder| read.contains(folder));
         let mut grew = false;
-        // A base whose root is gone has nothing to watch, and nobody tells when it is back.
+        // Nothing reports that a removed root exists again, so it has to be polled.
         let roots = library.bases().iter().map(|base| base.root().to_path_buf());
-        let mut refused: HashSet<PathBuf> = roots.filter(|root| !read.contains(root)).collect();
+        let mut unwatchable: HashSet<PathBuf> = roots.filter(|root| !read.contains(root)).collect();
         for folder in read {
             if self.watched.contains(&folder) {
                 continue;
@@ -184,15 +188,15 @@ impl Folders {
                     self.watched.insert(folder);
                 }
                 Err(error) => {
-                    if !self.refused.contains(&folder) {
+                    if !self.unwatchable.contains(&folder) {
                         let folder = folder.display();
-                        tracing::warn!(%error, %folder, "looking for changes every {POLL:?}");
+                        tracing::warn!(%error, %folder, "cannot watch; polling every {POLL:?}");
                     }
-                    refused.insert(folder);
+                    unwatchable.insert(folder);
                 }
             }
         }
-        self.refused = refused;
+        self.unwatchable = unwatchable;
         grew
     }
 }
@@ -204,31 +208,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_notifier_it_looks_by_itself_and_ends_with_its_watcher() {
-        let mut folders = Folders::new(None);
-        let (events, heard) = channel();
-        events.send(Heard::Change).unwrap();
-        assert!(folders.wait(&heard), "an event is heard at once");
-        drop(events);
-        assert!(!folders.wait(&heard), "nobody is left to watch for");
-        let (_events, heard) = channel();
-        assert!(folders.wait(&heard), "silence is no reason not to look");
+    fn polls_without_a_notifier_and_ends_with_the_watcher() {
+        let mut watches = Watches::new(None);
+        let (sender, events) = channel();
+        sender.send(FileEvent::Changed).unwrap();
+        assert!(watches.wait(&events), "an event ends the wait");
+        drop(sender);
+        assert!(!watches.wait(&events), "the watcher was dropped");
+        let (_sender, events) = channel();
+        assert!(watches.wait(&events), "without events the interval ends the wait");
     }
 
     #[test]
-    fn lost_events_and_errors_are_a_reason_to_look_at_everything() {
+    fn lost_events_and_errors_invalidate_every_watch() {
         let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        assert_eq!(Heard::of(Ok(overflow)), Some(Heard::Overflow));
-        assert_eq!(Heard::of(Err(notify::Error::generic("lost"))), Some(Heard::Overflow));
-        assert_eq!(Heard::of(Ok(Event::new(EventKind::Access(AccessKind::Any)))), None);
-        let gone = Event::new(EventKind::Remove(RemoveKind::Folder)).add_path("/b/sub".into());
-        let gone = Heard::of(Ok(gone)).unwrap();
-        let mut folders = Folders::new(None);
+        assert_eq!(FileEvent::from_notify(Ok(overflow)), Some(FileEvent::Overflow));
+        assert_eq!(
+            FileEvent::from_notify(Err(notify::Error::generic("lost"))),
+            Some(FileEvent::Overflow)
+        );
+        assert_eq!(
+            FileEvent::from_notify(Ok(Event::new(EventKind::Access(AccessKind::Any)))),
+            None
+        );
+        let removed = Event::new(EventKind::Remove(RemoveKind::Folder)).add_path("/b/sub".into());
+        let removed = FileEvent::from_notify(Ok(removed)).unwrap();
+        let mut watches = Watches::new(None);
         let all = ["/b", "/b/sub", "/b/sub/deep", "/b/subway"];
-        folders.watched = all.iter().map(PathBuf::from).collect();
-        folders.take_down(&gone);
-        assert_eq!(folders.watched, ["/b", "/b/subway"].iter().map(PathBuf::from).collect());
-        folders.take_down(&Heard::Overflow);
-        assert!(folders.watched.is_empty(), "every watch is made anew");
+        watches.watched = all.iter().map(PathBuf::from).collect();
+        watches.invalidate(&removed);
+        assert_eq!(watches.watched, ["/b", "/b/subway"].iter().map(PathBuf::from).collect());
+        watches.invalidate(&FileEvent::Overflow);
+        assert!(watches.watched.is_empty());
     }
 }

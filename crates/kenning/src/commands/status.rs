@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let cache = Context::vector_cache(store.as_ref());
     let mut indexer =
         Indexer::new(library.clone(), cache, context.settings.model(&context.layers)?.load()?);
-    indexer.recall();
+    indexer.load_cached();
     let snapshot = library.snapshot();
     let Coverage { embedded, total } = snapshot.coverage();
     let counts = store.as_ref().map(|store| {

@@ -1,11 +1,11 @@
-//! Made-up Markdown for the benchmarks.
+//! Generated Markdown for the benchmarks.
 
 use std::fs;
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-/// Sections of some 120 words, drawn from a vocabulary in which words are as uneven as in prose.
+/// Sections of some 120 words, with word frequencies as in prose.
 pub(crate) fn write(files: usize, sections: usize) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let mut random = Random(42);
@@ -37,9 +37,9 @@ const WORDS: &str = "the of to a service request data user cluster node pod cont
 
 static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
 
-/// How many different words there are.
+/// Number of different words.
 const VOCABULARY: f64 = 30_000.0;
-/// How common the first and the last of [`WORDS`] are, by rank.
+/// Frequency ranks of the first and the last of [`WORDS`].
 const RANKS: std::ops::Range<usize> = 50..1_500;
 
 pub(crate) struct Random(pub(crate) u64);
@@ -52,7 +52,7 @@ impl Random {
         self.0
     }
 
-    /// The n-th most common word comes n times as seldom as the most common one, as in any text.
+    /// A word by Zipf's law: the n-th most common word is n times rarer than the most common one.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -178,7 +178,7 @@ impl Drawn {
 /// Between what `key` says that nodes are drawn as.
 fn edges(snapshot: &Snapshot, key: fn(NodeRef<'_>) -> String) -> Edges {
     let mut edges = Edges::new();
-    for (waiting, target) in snapshot.waits() {
+    for (waiting, target) in snapshot.dependency_edges() {
         let (from, to) = (key(waiting.root()), key(target.root()));
         if from != to {
             *edges.entry((from, to)).or_default() += 1;

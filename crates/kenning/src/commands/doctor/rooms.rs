@@ -120,7 +120,7 @@ fn vectors(library: Library, model: Arc<Embedder>, store: Option<Store>) -> Chec
         Some(store) => Arc::new(store),
         None => Arc::new(NoCache),
     };
-    Indexer::new(library.clone(), cache, model).recall();
+    Indexer::new(library.clone(), cache, model).load_cached();
     let coverage = library.snapshot().coverage();
     let Coverage { embedded, total } = coverage;
     let found = format!("of {embedded} of {total} nodes are remembered");

@@ -10,7 +10,7 @@ use kenning_app::{CallRecorder, Inventory, RecordedCall, Tally};
 use kenning_gaps::event::IntentSource;
 use kenning_gaps::gap::{Fresh, Source};
 use kenning_gaps::{Gaps, Identity, OWN_PROJECT, Redactor};
-use kenning_knowledge::semantic::Tell;
+use kenning_knowledge::semantic::OnNewNodes;
 use kenning_knowledge::usage::UsageLog;
 use kenning_registry::Timestamp;
 use kenning_registry::store::Skill;
@@ -90,7 +90,7 @@ impl Recording {
     }
 
     /// Closes gaps that new sections of a knowledge base answer.
-    pub(super) fn new_nodes(&self) -> Option<Tell> {
+    pub(super) fn new_nodes(&self) -> Option<OnNewNodes> {
         let gaps = self.gaps.clone()?;
         Some(Box::new(move |nodes| {
             let fresh = nodes.into_iter().map(|node| Fresh {

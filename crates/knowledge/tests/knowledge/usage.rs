@@ -1,23 +1,17 @@
-//! What was used of what is known.
+//! Usage counts joined with the nodes of a snapshot.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
-use std::fs;
-
-use kenning_knowledge::retrieve::{DEFAULT_MAX_TOKENS, Format, RetrieveRequest};
+use kenning_knowledge::Error;
+use kenning_knowledge::retrieve::RetrieveRequest;
 use kenning_knowledge::usage::{Usage, UsageKind, UsageRequest, Used};
-use kenning_knowledge::{Base, Error, Library};
 use serde_json::json;
-use tempfile::TempDir;
+
+use crate::{Folder, retrieve_request};
 
 const NOW: u64 = 1_800_000_000_000;
 
-fn library(folder: &TempDir) -> Library {
-    let text = "# Guide\n\nHow.\n\n## Setup\n\nFirst.\n\n## Use\n\nThen.\n";
-    fs::write(folder.path().join("guide.md"), text).unwrap();
-    fs::write(folder.path().join("plan.md"), "# Plan\n\nWhat.\n").unwrap();
-    let base = Base::new("kb", folder.path(), &["**/*.md".to_owned()], &[]).unwrap();
-    Library::open(vec![base], &|_, _| {}).unwrap()
+fn folder() -> Folder {
+    let guide = "# Guide\n\nHow.\n\n## Setup\n\nFirst.\n\n## Use\n\nThen.\n";
+    Folder::new(&[("guide.md", guide), ("plan.md", "# Plan\n\nWhat.\n")])
 }
 
 fn used(node: &str, kind: UsageKind, times: u64) -> Used {
@@ -26,15 +20,14 @@ fn used(node: &str, kind: UsageKind, times: u64) -> Used {
 
 #[test]
 fn nodes_are_most_used_or_never_found() {
-    let folder = TempDir::new().unwrap();
-    let snapshot = library(&folder).snapshot();
+    let snapshot = folder().library().snapshot();
     let counts = [
         used("guide", UsageKind::Discovered, 9),
         used("guide.setup", UsageKind::Retrieved, 2),
         used("guide.setup", UsageKind::Searched, 1),
         used("renamed", UsageKind::Retrieved, 5),
     ];
-    let answer = snapshot.usage(&UsageRequest::default(), &counts).unwrap();
+    let response = snapshot.usage(&UsageRequest::default(), &counts).unwrap();
     let expected = json!({
         "total_nodes": 4,
         "found_nodes": 2,
@@ -51,17 +44,20 @@ fn nodes_are_most_used_or_never_found() {
         ],
         "gone": ["renamed"],
     });
-    assert_eq!(serde_json::to_value(&answer).unwrap(), expected);
+    assert_eq!(serde_json::to_value(&response).unwrap(), expected);
     let one = UsageRequest { max_results: Some(1), ..UsageRequest::default() };
-    let answer = snapshot.usage(&one, &counts).unwrap();
-    assert_eq!((answer.most_used.len(), answer.never_found.len()), (1, 1));
-    assert_eq!((answer.found_nodes, answer.never_found_nodes), (2, 2), "counts are of all");
+    let response = snapshot.usage(&one, &counts).unwrap();
+    assert_eq!((response.most_used.len(), response.never_found.len()), (1, 1));
+    assert_eq!(
+        (response.found_nodes, response.never_found_nodes),
+        (2, 2),
+        "the totals ignore max_results"
+    );
 }
 
 #[test]
-fn questions_that_make_no_sense_are_refused() {
-    let folder = TempDir::new().unwrap();
-    let snapshot = library(&folder).snapshot();
+fn invalid_requests_are_rejected() {
+    let snapshot = folder().library().snapshot();
     let none = UsageRequest { base: Some("none".into()), ..UsageRequest::default() };
     assert!(matches!(snapshot.usage(&none, &[]), Err(Error::UnknownBase { .. })));
     let many = UsageRequest { max_results: Some(501), ..UsageRequest::default() };
@@ -71,16 +67,10 @@ fn questions_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn what_is_read_below_a_node_counts() {
-    let folder = TempDir::new().unwrap();
-    let request = RetrieveRequest {
-        ids: vec!["guide".into()],
-        include_children: true,
-        format: Format::Markdown,
-        max_tokens: DEFAULT_MAX_TOKENS,
-    };
-    let answer = library(&folder).snapshot().retrieve(&request).unwrap();
-    let mut usage = Usage::retrieved(&answer, NOW);
+fn retrieved_children_count_as_used() {
+    let request = RetrieveRequest { include_children: true, ..retrieve_request(&["guide"]) };
+    let response = folder().library().snapshot().retrieve(&request).unwrap();
+    let mut usage = Usage::retrieved(&response, NOW);
     usage.nodes.sort_unstable();
     assert_eq!(usage.nodes, ["guide", "guide.setup", "guide.use"]);
 }

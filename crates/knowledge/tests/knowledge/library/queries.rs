@@ -1,4 +1,4 @@
-//! What is answered: retrieve, search, list, dependencies.
+//! Retrieve, search, list and dependencies on a snapshot.
 
 use kenning_knowledge::Error;
 use kenning_knowledge::dependencies::{DependenciesRequest, Direction};
@@ -6,15 +6,15 @@ use kenning_knowledge::list::ListRequest;
 use kenning_knowledge::retrieve::{Format, RetrieveRequest};
 use kenning_knowledge::search::SearchRequest;
 
-use crate::{Folder, get, notes, request, search};
+use crate::{Folder, diagnostics, keyword_request, retrieve_request, search};
 
 #[test]
-fn retrieve_reports_every_unknown_id_with_near_misses() {
+fn retrieve_reports_every_unknown_id_with_suggestions() {
     let folder = Folder::new(&[("guide.md", "# G\nbody\n## Setup\nmore\n")]);
     let reply = folder
         .library()
         .snapshot()
-        .retrieve(&get(&["guide", "guide.setpu", "zzz", "../x.md"]))
+        .retrieve(&retrieve_request(&["guide", "guide.setpu", "zzz", "../x.md"]))
         .unwrap();
     assert_eq!(reply.nodes.len(), 1);
     assert_eq!(reply.nodes[0].content, "body");
@@ -30,9 +30,9 @@ fn retrieve_reports_every_unknown_id_with_near_misses() {
 #[test]
 fn retrieve_nests_children_and_counts_every_node_once() {
     let folder = Folder::new(&[("g.md", "# G\none two\n## A\nthree\n### B\nfour\n")]);
-    let request = RetrieveRequest { include_children: true, ..get(&["g", "g.a"]) };
+    let request = RetrieveRequest { include_children: true, ..retrieve_request(&["g", "g.a"]) };
     let reply = folder.library().snapshot().retrieve(&request).unwrap();
-    assert_eq!(reply.nodes.len(), 1, "g.a is in the answer already, below g");
+    assert_eq!(reply.nodes.len(), 1, "g.a is already in the response, below g");
     assert_eq!(reply.nodes[0].children[0].children[0].content, "four");
     assert_eq!(reply.total_tokens, 4);
 }
@@ -42,10 +42,13 @@ fn formats_change_the_content_only() {
     let folder =
         Folder::new(&[("g.md", "# G\n- blocked_by: [x]\n<!-- content -->\nSome *bold* text\n")]);
     let snapshot = folder.library().snapshot();
-    let plain =
-        snapshot.retrieve(&RetrieveRequest { format: Format::Plain, ..get(&["g"]) }).unwrap();
+    let plain = snapshot
+        .retrieve(&RetrieveRequest { format: Format::Plain, ..retrieve_request(&["g"]) })
+        .unwrap();
     assert_eq!(plain.nodes[0].content, "Some bold text");
-    let json = snapshot.retrieve(&RetrieveRequest { format: Format::Json, ..get(&["g"]) }).unwrap();
+    let json = snapshot
+        .retrieve(&RetrieveRequest { format: Format::Json, ..retrieve_request(&["g"]) })
+        .unwrap();
     let entry = json.nodes[0].entry.as_ref().unwrap();
     assert_eq!(entry.blocked_by, ["x"]);
     assert_eq!(entry.content_hash.len(), 64);
@@ -53,17 +56,20 @@ fn formats_change_the_content_only() {
 }
 
 #[test]
-fn answers_are_bounded() {
+fn retrieve_is_bounded_in_ids_and_tokens() {
     let folder = Folder::new(&[("g.md", "# G\none two three\n")]);
     let snapshot = folder.library().snapshot();
-    let tight = RetrieveRequest { max_tokens: 2, ..get(&["g"]) };
+    let tight = RetrieveRequest { max_tokens: 2, ..retrieve_request(&["g"]) };
     let reply = snapshot.retrieve(&tight).unwrap();
     assert!(reply.nodes.is_empty());
     assert_eq!((reply.omitted[0].id.as_str(), reply.omitted[0].token_count), ("g", 3));
     let many: Vec<&str> = vec!["g"; 21];
-    let error = snapshot.retrieve(&get(&many)).unwrap_err();
+    let error = snapshot.retrieve(&retrieve_request(&many)).unwrap_err();
     assert_eq!(error.to_string(), "`number of ids` is 21; it can be 1 to 20");
-    assert_eq!(snapshot.retrieve(&get(&[])).unwrap_err().to_string(), "`ids` is empty");
+    assert_eq!(
+        snapshot.retrieve(&retrieve_request(&[])).unwrap_err().to_string(),
+        "`ids` is empty"
+    );
 }
 
 #[test]
@@ -75,30 +81,26 @@ fn search_ranks_by_words_and_their_stems() {
     ]);
     let snapshot = folder.library().snapshot();
     assert_eq!(search(&snapshot, "running a migration?"), ["a", "b"]);
-    assert_eq!(
-        search(&snapshot, "\"(migrating) AND:* ~^"),
-        ["a", "b"],
-        "no syntax to stumble over"
-    );
-    let none = snapshot.search(&request("xylophone")).unwrap();
+    assert_eq!(search(&snapshot, "\"(migrating) AND:* ~^"), ["a", "b"], "queries have no syntax");
+    let none = snapshot.search(&keyword_request("xylophone")).unwrap();
     assert_eq!(none.message.unwrap(), "no node has any of the words: xylophone");
     assert!(
         snapshot
-            .search(&request("the of"))
+            .search(&keyword_request("the of"))
             .unwrap()
             .message
             .unwrap()
             .contains("no word to look for")
     );
-    assert!(matches!(snapshot.search(&request("  ")), Err(Error::Empty { .. })));
+    assert!(matches!(snapshot.search(&keyword_request("  ")), Err(Error::Empty { .. })));
 }
 
 #[test]
-fn search_keeps_to_its_scope() {
+fn search_is_limited_to_its_scope() {
     let folder = Folder::new(&[("a.md", "# A\nx cat\n## In\ncat\n"), ("b.md", "# B\ncat\n")]);
     let snapshot = folder.library().snapshot();
     let scoped = |scope: &str| {
-        let request = SearchRequest { scope: vec![scope.into()], ..request("cat") };
+        let request = SearchRequest { scope: vec![scope.into()], ..keyword_request("cat") };
         snapshot
             .search(&request)
             .map(|found| found.results.into_iter().map(|r| r.id).collect::<Vec<_>>())
@@ -110,7 +112,7 @@ fn search_keeps_to_its_scope() {
 }
 
 #[test]
-fn the_list_filters_and_counts() {
+fn list_filters_and_counts() {
     let folder = Folder::new(&[
         ("a.md", "# A\n- type: guideline\n<!-- content -->\nFirst *paragraph*.\n\nSecond.\n## B\n"),
         ("c.md", "# C\n- type: plan\n- status: draft\n<!-- content -->\n"),
@@ -125,7 +127,7 @@ fn the_list_filters_and_counts() {
     let logs = ListRequest { filter_type: Some("log".into()), ..ListRequest::default() };
     assert_eq!(
         snapshot.list(&logs).unwrap().message.unwrap(),
-        "no file fits these filters; there is guideline, plan"
+        "no file matches these filters; there is guideline, plan"
     );
     let page = ListRequest { max_results: 1, offset: 1, ..ListRequest::default() };
     assert_eq!(snapshot.list(&page).unwrap().knowledge_bases[0].id, "c");
@@ -162,11 +164,11 @@ fn dependencies_are_followed_both_ways_to_a_depth() {
         (Some(vec![at("c", 1), at("b", 2), at("a", 3)]), None, 1)
     );
     assert_eq!(deps("a", Direction::Downstream, 2), (None, Some(vec![at("b", 1), at("c", 2)]), 0));
-    assert_eq!(notes(&snapshot), ["c.md:1: blocked_by `missing` names no node"]);
+    assert_eq!(diagnostics(&snapshot), ["c.md:1: blocked_by `missing` names no node"]);
 }
 
 #[test]
-fn circles_are_reported_and_end() {
+fn cycles_are_reported_and_traversed_once() {
     let folder = Folder::new(&[
         ("a.md", &node("a", "c")),
         ("b.md", &node("b", "a")),
@@ -186,5 +188,5 @@ fn circles_are_reported_and_end() {
     assert_eq!(deps("a").upstream.unwrap().len(), 2);
     assert_eq!(deps("a").cycles, [["a", "c", "b", "a"]]);
     assert_eq!(deps("s").cycles, [["s", "s"]]);
-    assert_eq!(notes(&snapshot).len(), 2);
+    assert_eq!(diagnostics(&snapshot).len(), 2);
 }

@@ -1,52 +1,51 @@
-//! A library that is watched follows its files, whatever becomes of them.
+//! The watcher keeps a library in step with its files.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use kenning_knowledge::watch::Watcher;
-use kenning_knowledge::{Base, Changes, Library};
+use kenning_knowledge::{Changes, Library};
 
-use crate::{Folder, search};
+use crate::{Folder, base, open, search};
 
-/// Asked again while a change is on its way.
-const MOMENT: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[test]
 fn a_watched_library_follows_its_files() {
     let folder = Folder::new(&[("a.md", "# A\n")]);
     let library = Arc::new(folder.library());
-    let (tell, heard) = std::sync::mpsc::channel();
-    let watcher = Watcher::start(library.clone(), move |changes| {
-        let _ = tell.send(changes);
+    let (sender, changes) = std::sync::mpsc::channel();
+    let watcher = Watcher::start(library.clone(), move |change| {
+        let _ = sender.send(change);
     })
     .unwrap();
     folder.write("new/deep/b.md", "# B\n");
-    assert_eq!(next(&heard, |changes| changes.added), ["kb/new/deep/b.md"]);
+    assert_eq!(next(&changes, |change| change.added), ["kb/new/deep/b.md"]);
     folder.write("new/deep/b.md", "# B\nzeta\n");
-    assert_eq!(next(&heard, |changes| changes.changed), ["kb/new/deep/b.md"]);
+    assert_eq!(next(&changes, |change| change.changed), ["kb/new/deep/b.md"]);
     wait_for(&library, "zeta", &["b"]);
     drop(watcher);
-    // Returns once the watching thread ends, which holds the sender, and that ends with the watcher.
-    heard.iter().for_each(drop);
+    // Returns once the watcher's thread has ended and dropped the sender.
+    changes.iter().for_each(drop);
 }
 
-/// The next change of a kind. A file that is being written may be heard of twice: empty, and full.
-fn next(heard: &Receiver<Changes>, of_kind: fn(Changes) -> Vec<String>) -> Vec<String> {
-    heard.iter().map(of_kind).find(|files| !files.is_empty()).unwrap()
+/// The next change of a kind. A file may be reported twice while it is written: empty, then full.
+fn next(changes: &Receiver<Changes>, of_kind: fn(Changes) -> Vec<String>) -> Vec<String> {
+    changes.iter().map(of_kind).find(|files| !files.is_empty()).unwrap()
 }
 
-/// Waits until a word is found, or not found any more; events may come in any portions.
+/// Waits until a search for `word` finds exactly `ids`; events may arrive in any batches.
 fn wait_for(library: &Library, word: &str, ids: &[&str]) {
     while search(&library.snapshot(), word) != ids {
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// As version control does it: the folder of a branch goes, and comes back within a moment. The
-/// system's watch is gone with the old one.
+/// Switching branches removes a folder and creates it again. The watch of the system goes with the
+/// removed folder.
 #[test]
-fn a_folder_that_was_made_anew_is_still_followed() {
+fn a_recreated_folder_is_watched_again() {
     let folder = Folder::new(&[("a.md", "# A\n"), ("sub/b.md", "# B\none\n")]);
     let library = Arc::new(folder.library());
     let watcher = Watcher::start(library.clone(), |_| {}).unwrap();
@@ -71,12 +70,10 @@ fn a_folder_that_was_made_anew_is_still_followed() {
 }
 
 #[test]
-fn a_base_whose_root_was_gone_is_found_again() {
+fn a_recreated_root_is_watched_again() {
     let folder = Folder::new(&[("docs/a.md", "# A\none\n")]);
     let docs = folder.path().join("docs");
-    let base = Base::new("kb", &docs, &["**/*.md".to_owned()], &[]).unwrap();
-    let library = Library::open(vec![base], &|_, _| {}).unwrap();
-    let library = Arc::new(library);
+    let library = Arc::new(open(base("kb", &docs)));
     let watcher = Watcher::start(library.clone(), |_| {}).unwrap();
     std::fs::remove_dir_all(&docs).unwrap();
     wait_for(&library, "one", &[]);
@@ -89,9 +86,9 @@ fn a_base_whose_root_was_gone_is_found_again() {
 
 const FILES: usize = 3_000;
 
-/// More changes at once than the system's queue holds, if it is as long as Linux makes it.
+/// More changes than fit in the system's event queue at its default length on Linux.
 #[test]
-fn thousands_of_changes_at_once_are_all_taken_in() {
+fn thousands_of_simultaneous_changes_are_all_indexed() {
     let folder = Folder::new(&[("a.md", "# A\n")]);
     let library = Arc::new(folder.library());
     let watcher = Watcher::start(library.clone(), |_| {}).unwrap();
@@ -101,18 +98,18 @@ fn thousands_of_changes_at_once_are_all_taken_in() {
         }
     }
     while library.snapshot().file_count() < FILES + 1 {
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     }
     for n in [0, 1_499, FILES - 1] {
         let id = format!("f{n}");
         let scoped = |word: &str| search(&library.snapshot(), &format!("{word} f{n}"));
         while scoped("round1").first() != Some(&id) {
-            std::thread::sleep(MOMENT);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
     std::fs::remove_dir_all(folder.path().join("many")).unwrap();
     while library.snapshot().file_count() > 1 {
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     }
     drop(watcher);
 }

@@ -1,10 +1,13 @@
-//! Folders in, answers out.
+//! Integration tests of the crate, in one binary so that it is linked once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
-mod files;
-mod following;
-mod questions;
+mod discover;
+mod library;
+mod parse_cost;
+mod parser;
+mod spec_tree;
+mod usage;
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +17,11 @@ use kenning_knowledge::search::{SearchRequest, SearchType};
 use kenning_knowledge::{Base, Library, Snapshot};
 use tempfile::TempDir;
 
-pub(crate) struct Folder(TempDir);
+/// A temporary folder of Markdown files.
+struct Folder(TempDir);
 
 impl Folder {
-    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+    fn new(files: &[(&str, &str)]) -> Self {
         let folder = Self(TempDir::new().unwrap());
         for (path, text) in files {
             folder.write(path, text);
@@ -25,41 +29,48 @@ impl Folder {
         folder
     }
 
-    pub(crate) fn write(&self, path: &str, text: &str) {
+    fn write(&self, path: &str, text: &str) {
         let path = self.0.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         self.0.path()
     }
 
-    pub(crate) fn base(&self, name: &str) -> Base {
-        let patterns = ["**/*.md".to_owned()];
-        let excluded = ["**/node_modules/**".to_owned()];
-        Base::new(name, self.path(), &patterns, &excluded).unwrap()
+    fn base(&self, name: &str) -> Base {
+        base(name, self.path())
     }
 
-    pub(crate) fn library(&self) -> Library {
-        Library::open(vec![self.base("kb")], &|_, _| {}).unwrap()
+    fn library(&self) -> Library {
+        open(self.base("kb"))
     }
 }
 
-pub(crate) fn ids(snapshot: &Snapshot) -> Vec<&str> {
+fn base(name: &str, root: &Path) -> Base {
+    Base::new(name, root, &["**/*.md".to_owned()], &["**/node_modules/**".to_owned()]).unwrap()
+}
+
+fn open(base: Base) -> Library {
+    Library::open(vec![base], &|_, _| {}).unwrap()
+}
+
+fn ids(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.nodes().map(kenning_knowledge::NodeRef::id).collect()
 }
 
-pub(crate) fn notes(snapshot: &Snapshot) -> Vec<String> {
+fn diagnostics(snapshot: &Snapshot) -> Vec<String> {
     snapshot.diagnostics().iter().map(ToString::to_string).collect()
 }
 
-pub(crate) fn search(snapshot: &Snapshot, query: &str) -> Vec<String> {
-    let found = snapshot.search(&request(query)).unwrap();
+/// The ids that a keyword search finds, best first.
+fn search(snapshot: &Snapshot, query: &str) -> Vec<String> {
+    let found = snapshot.search(&keyword_request(query)).unwrap();
     found.results.into_iter().map(|hit| hit.id).collect()
 }
 
-pub(crate) fn request(query: &str) -> SearchRequest {
+fn keyword_request(query: &str) -> SearchRequest {
     SearchRequest {
         query: query.into(),
         search_type: SearchType::Keyword,
@@ -68,7 +79,7 @@ pub(crate) fn request(query: &str) -> SearchRequest {
     }
 }
 
-pub(crate) fn get(ids: &[&str]) -> RetrieveRequest {
+fn retrieve_request(ids: &[&str]) -> RetrieveRequest {
     RetrieveRequest {
         ids: ids.iter().map(ToString::to_string).collect(),
         include_children: false,

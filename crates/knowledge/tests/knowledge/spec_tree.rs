@@ -1,16 +1,15 @@
-//! The outline of the protocol document that the metadata format comes from, with its headings and
-//! metadata as they are, indexes to the tree that they describe.
+//! The metadata format comes from a protocol document. Its outline, with the original headings and
+//! metadata, is indexed as the tree that they describe.
 
 use std::path::Path;
 
-use kenning_knowledge::{Base, Library, NodeRef};
+use kenning_knowledge::{Base, NodeRef};
 
 #[test]
-fn the_protocol_document_indexes_to_its_own_tree() {
+fn indexes_the_protocol_document_as_its_headings_describe() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let base = Base::new("fixtures", &root, &["META_MCP_AGENT.md".to_owned()], &[]).unwrap();
-    let library = Library::open(vec![base], &|_, _| {}).unwrap();
-    let snapshot = library.snapshot();
+    let snapshot = crate::open(base).snapshot();
     assert_eq!(snapshot.diagnostics(), []);
     let tree: Vec<String> = snapshot.nodes().map(line).collect();
     insta::assert_snapshot!(tree.join("\n"));

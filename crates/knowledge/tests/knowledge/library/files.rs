@@ -1,13 +1,13 @@
-//! Which files are read, what their sections are called, and how changes are taken in.
+//! Which files are read, which ids their sections get, and how a sync applies changes.
 
 use std::fs;
 
 use kenning_knowledge::list::ListRequest;
 use kenning_knowledge::search::SearchRequest;
-use kenning_knowledge::{Base, Error, Library};
+use kenning_knowledge::{Error, Library};
 use proptest::prelude::*;
 
-use crate::{Folder, ids, notes, request, search};
+use crate::{Folder, base, diagnostics, ids, keyword_request, open, search};
 
 #[test]
 fn missing_ids_come_from_file_and_heading() {
@@ -37,13 +37,13 @@ fn duplicate_ids_are_reported_and_made_distinct() {
     let snapshot = folder.library().snapshot();
     assert_eq!(ids(&snapshot), ["same", "same-2", "same-2-2"]);
     assert_eq!(
-        notes(&snapshot),
-        ["b.md:1: id `same` is already used by a.md:1; this one goes by `same-2`"]
+        diagnostics(&snapshot),
+        ["b.md:1: id `same` is already used by a.md:1; this one gets `same-2`"]
     );
 }
 
 #[test]
-fn ignored_and_excluded_files_are_not_read() {
+fn ignored_and_excluded_files_are_skipped() {
     let folder = Folder::new(&[
         ("a.md", "# A\n"),
         ("b.txt", "# B\n"),
@@ -57,16 +57,16 @@ fn ignored_and_excluded_files_are_not_read() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_reported_and_the_rest_is_read() {
+fn a_file_that_is_too_large_is_reported_and_skipped() {
     let folder = Folder::new(&[("a.md", "# A\n"), ("big.md", &"x ".repeat(500_001))]);
     let snapshot = folder.library().snapshot();
     assert_eq!(ids(&snapshot), ["a"]);
-    assert_eq!(notes(&snapshot), ["big.md: is larger than 1000000 bytes and is left out"]);
+    assert_eq!(diagnostics(&snapshot), ["big.md: is larger than 1000000 bytes and is skipped"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn symbolic_links_do_not_lead_out() {
+fn symbolic_links_are_not_followed() {
     let outside = Folder::new(&[("secret.md", "# Secret\n")]);
     let folder = Folder::new(&[("a.md", "# A\n")]);
     std::os::unix::fs::symlink(outside.path().join("secret.md"), folder.path().join("link.md"))
@@ -74,7 +74,7 @@ fn symbolic_links_do_not_lead_out() {
     std::os::unix::fs::symlink(outside.path(), folder.path().join("dir")).unwrap();
     let snapshot = folder.library().snapshot();
     assert_eq!(ids(&snapshot), ["a"]);
-    assert_eq!(notes(&snapshot), ["link.md: is a symbolic link, which is not followed"]);
+    assert_eq!(diagnostics(&snapshot), ["link.md: is a symbolic link, which is not followed"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn nodes_are_found_by_id_path_and_heading() {
 }
 
 #[test]
-fn names_of_several_bases_never_collide() {
+fn ids_of_several_bases_never_collide() {
     let (one, two) =
         (Folder::new(&[("a.md", "# A\n")]), Folder::new(&[("a.md", "# A2\n"), ("b.md", "# B\n")]));
     let library = Library::open(vec![one.base("one"), two.base("two")], &|_, _| {}).unwrap();
@@ -114,7 +114,7 @@ fn names_of_several_bases_never_collide() {
         let error = snapshot.resolve(ambiguous).unwrap_err();
         assert!(matches!(error, Error::AmbiguousNode { .. }), "{ambiguous}: {error}");
     }
-    let scoped = SearchRequest { scope: vec!["two".into()], ..request("a2") };
+    let scoped = SearchRequest { scope: vec!["two".into()], ..keyword_request("a2") };
     assert_eq!(snapshot.search(&scoped).unwrap().total_available, 1);
     assert_eq!(
         snapshot
@@ -128,7 +128,7 @@ fn names_of_several_bases_never_collide() {
 }
 
 #[test]
-fn a_sync_takes_in_what_changed_and_nothing_else() {
+fn a_sync_applies_what_changed_and_nothing_else() {
     let folder =
         Folder::new(&[("a.md", "# A\nalpha\n"), ("b.md", "# B\nbeta\n"), ("c.md", "# C\n")]);
     let library = folder.library();
@@ -145,13 +145,13 @@ fn a_sync_takes_in_what_changed_and_nothing_else() {
     assert_eq!(ids(&after), ["a", "d"]);
     assert_eq!(search(&after, "gamma"), ["a"]);
     assert!(search(&after, "beta").is_empty());
-    assert_eq!(search(&before, "beta"), ["b"], "an older snapshot still answers as it was");
+    assert_eq!(search(&before, "beta"), ["b"], "an older snapshot is not affected");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever is asked for, the answer comes from inside the base or is a refusal.
+    /// Every path resolves to a node of the base or to an error.
     #[test]
     fn hostile_paths_never_leave_the_base(
         pieces in proptest::collection::vec(
@@ -167,8 +167,7 @@ proptest! {
         static SHARED: OnceLock<(Folder, Library)> = OnceLock::new();
         let (_, library) = SHARED.get_or_init(|| {
             let parent = Folder::new(&[("secret.md", "# Secret\n"), ("base/a.md", "# A\n"), ("base/sub/b.md", "# B\n")]);
-            let base = Base::new("base", &parent.path().join("base"), &["**/*.md".into()], &[]).unwrap();
-            let library = Library::open(vec![base], &|_, _| {}).unwrap();
+            let library = open(base("base", &parent.path().join("base")));
             (parent, library)
         });
         let path = pieces.concat();

@@ -1,27 +1,24 @@
-//! Files that are made to be expensive: what they cost grows with their size and not faster.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+//! Pathological files: the cost of parsing grows with the size of a file and not faster.
 
 use kenning_knowledge::Document;
 use kenning_knowledge::path::RelPath;
 
-/// How much larger the larger of two files is, and how much more it may cost. What grows with the
-/// square of the size costs 64 times as much.
-const LARGER: usize = 8;
-const AT_MOST: f64 = 40.0;
-/// Below this the clock says nothing, in nanoseconds.
+/// The ratio of the two file sizes, and the largest accepted ratio of their costs. Quadratic cost
+/// would be 64 times as much.
+const SIZE_RATIO: usize = 8;
+const MAX_COST_RATIO: f64 = 40.0;
+/// Shorter times are dominated by noise, in nanoseconds.
 const NOISE: u64 = 4_000_000;
-/// As large as a file of a base can be.
 const FILE: usize = 1_000_000;
 
-/// A name, and how a file of about so many bytes is made.
-type Bomb = (&'static str, fn(usize) -> String);
+/// A name, and a generator of a file of about so many bytes.
+type Case = (&'static str, fn(usize) -> String);
 
-const BOMBS: [Bomb; 24] = [
-    ("quotes in quotes", |n| "> ".repeat(n / 2)),
-    ("quotes in quotes, ever deeper", |n| stairs(n, |depth| ">".repeat(depth) + "x\n")),
-    ("lists in lists", |n| "- ".repeat(n / 2)),
-    ("lists in lists, ever deeper", |n| stairs(n, |depth| "  ".repeat(depth) + "- x\n")),
+const CASES: [Case; 24] = [
+    ("nested quotes", |n| "> ".repeat(n / 2)),
+    ("nested quotes of growing depth", |n| growing(n, |depth| ">".repeat(depth) + "x\n")),
+    ("nested lists", |n| "- ".repeat(n / 2)),
+    ("nested lists of growing depth", |n| growing(n, |depth| "  ".repeat(depth) + "- x\n")),
     ("numbered lists", |n| "1. ".repeat(n / 3)),
     ("headings", |n| "# h\n".repeat(n / 4)),
     ("headings of all levels", |n| "# a\n## b\n### c\n#### d\n##### e\n###### f\n".repeat(n / 39)),
@@ -34,9 +31,9 @@ const BOMBS: [Bomb; 24] = [
     }),
     ("a table with many rows", |n| format!("|a|b|\n|-|-|\n{}", "|1|2|\n".repeat(n / 6))),
     ("open brackets", |n| "[".repeat(n)),
-    ("links in links", |n| "[a](".repeat(n / 4)),
+    ("nested links", |n| "[a](".repeat(n / 4)),
     ("emphasis", |n| "*a _b ".repeat(n / 6)),
-    ("backticks, ever more", |n| stairs(n, |depth| "`".repeat(depth) + " ")),
+    ("growing runs of backticks", |n| growing(n, |depth| "`".repeat(depth) + " ")),
     ("open tags", |n| "<a ".repeat(n / 3)),
     ("open comments", |n| "<!-- ".repeat(n / 5)),
     ("open fences", |n| "```\n~~~\n".repeat(n / 8)),
@@ -49,7 +46,7 @@ const BOMBS: [Bomb; 24] = [
     ("a deep front matter", |n| format!("---\na: {}\n---\n# h\n", "[".repeat(n))),
 ];
 
-fn stairs(n: usize, step: fn(usize) -> String) -> String {
+fn growing(n: usize, step: fn(usize) -> String) -> String {
     let mut text = String::new();
     for depth in 1.. {
         text += &step(depth);
@@ -60,39 +57,42 @@ fn stairs(n: usize, step: fn(usize) -> String) -> String {
     text
 }
 
-/// What a file costs: the least of a few tries, of the time that this thread really had.
+/// The least thread time of three parses.
 fn cost(text: &str) -> u64 {
-    let path = RelPath::parse("BOMB.md").unwrap();
-    let tries = (0..3).map(|_| {
-        let before = time();
+    let path = RelPath::parse("PATHOLOGICAL.md").unwrap();
+    let times = (0..3).map(|_| {
+        let before = thread_time();
         let document = Document::parse(path.clone(), text.as_bytes());
         assert_eq!(document.text().len(), text.len());
-        time() - before
+        thread_time() - before
     });
-    tries.min().unwrap()
+    times.min().unwrap()
 }
 
 /// Nanoseconds that this thread has run, so that a busy machine makes no difference.
-fn time() -> u64 {
-    let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    said.split(' ').next().unwrap().parse().unwrap()
+fn thread_time() -> u64 {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    schedstat.split(' ').next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn no_file_costs_more_than_its_size() {
-    for (name, make) in BOMBS {
-        let (small, large) = (make(FILE / LARGER), make(FILE));
-        let by = large.len() as f64 / small.len() as f64;
+fn parse_cost_does_not_grow_quadratically() {
+    for (name, make) in CASES {
+        let (small, large) = (make(FILE / SIZE_RATIO), make(FILE));
+        let growth = large.len() as f64 / small.len() as f64;
         let (small, large) = (cost(&small).max(NOISE), cost(&large));
         let factor = large as f64 / small as f64;
-        println!("{name}: {by:.1} times the size, {factor:.1} times the cost ({large} ns)");
-        assert!(factor < AT_MOST, "{name}: {by:.1} times the size costs {factor:.1} times as much");
+        println!("{name}: {growth:.1} times the size, {factor:.1} times the cost ({large} ns)");
+        assert!(
+            factor < MAX_COST_RATIO,
+            "{name}: {growth:.1} times the size costs {factor:.1} times as much"
+        );
     }
 }
 
-/// A few lines that would be gigabytes, if every name in them was spelled out.
+/// A few lines that would be gigabytes if every alias in them was expanded.
 #[test]
-fn names_for_names_do_not_explode() {
+fn yaml_aliases_do_not_expand_exponentially() {
     for (levels, width) in [(9, 9), (30, 2), (20, 20), (60, 10)] {
         let mut yaml = String::from("a0: &a0 [lol, lol]\n");
         for level in 1..levels {
@@ -100,7 +100,7 @@ fn names_for_names_do_not_explode() {
             yaml += &format!("a{level}: &a{level} [{below}]\n");
         }
         let text = format!("---\n{yaml}---\n# Heading\n\ntext\n");
-        let document = Document::parse(RelPath::parse("BOMB.md").unwrap(), text.as_bytes());
+        let document = Document::parse(RelPath::parse("PATHOLOGICAL.md").unwrap(), text.as_bytes());
         let kept = serde_json::to_string(document.sections[0].metadata.as_map()).unwrap();
         assert!(kept.len() < 1_000_000, "{} bytes of {}", kept.len(), text.len());
         assert!(document.body(0).contains("text"), "the rest of the file is read");

@@ -1,6 +1,4 @@
-//! Markdown in, tree and diagnostics out.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+//! Markdown text to sections and diagnostics: small cases, and properties over any bytes.
 
 use kenning_knowledge::document::{Document, MAX_NODES_PER_FILE};
 use kenning_knowledge::path::RelPath;
@@ -25,8 +23,8 @@ fn outline(document: &Document) -> String {
 }
 
 fn check(markdown: &str, expected: &[&str]) {
-    let seen = outline(&parse(markdown));
-    assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "\n--- input ---\n{markdown}");
+    let outline = outline(&parse(markdown));
+    assert_eq!(outline.lines().collect::<Vec<_>>(), expected, "\n--- input ---\n{markdown}");
 }
 
 fn metadata(markdown: &str) -> String {
@@ -42,7 +40,7 @@ fn headings_make_a_tree() {
 }
 
 #[test]
-fn skipped_levels_and_setext_headings_are_fine() {
+fn skipped_levels_and_setext_headings_are_accepted() {
     check(
         "Title\n=====\n\n#### Deep\nx\n\nSub\n---\ny\n",
         &["Title | ", "  Deep | x", "  Sub | y"],
@@ -116,10 +114,14 @@ fn a_marker_alone_is_dropped() {
 }
 
 #[test]
-fn malformed_metadata_is_reported_where_it_stands() {
+fn malformed_metadata_is_reported_with_its_line() {
     check(
-        "# A\n- id: a\n- no pair here\n<!-- content -->\ntext\n",
-        &["A | text", "! 3: `- no pair here` is not `- key: value`"],
+        "# A\n- id: a\n- no pair here\n- two words: x\n<!-- content -->\ntext\n",
+        &[
+            "A | text",
+            "! 3: `- no pair here` is not `- key: value`",
+            "! 4: `- two words: x` is not `- key: value`",
+        ],
     );
 }
 
@@ -137,14 +139,17 @@ fn unknown_types_and_statuses_are_kept_and_reported() {
 }
 
 #[test]
-fn sections_take_type_status_and_date_from_above() {
+fn sections_inherit_type_status_and_date() {
     let document = parse(
         "---\ntype: guideline\nstatus: draft\nlast_checked: 2026-05-01\n---\n# A\n## B\n\
          - status: active\n<!-- content -->\n### C\n",
     );
-    let seen: Vec<_> =
+    let inherited: Vec<_> =
         document.sections.iter().map(|s| (s.kind.as_str(), s.status.as_str())).collect();
-    assert_eq!(seen, [("guideline", "draft"), ("guideline", "active"), ("guideline", "active")]);
+    assert_eq!(
+        inherited,
+        [("guideline", "draft"), ("guideline", "active"), ("guideline", "active")]
+    );
     assert_eq!(document.sections[2].last_checked.as_deref(), Some("2026-05-01"));
     let plain = parse("# A\n");
     assert_eq!(plain.sections[0].kind, "context");
@@ -152,7 +157,7 @@ fn sections_take_type_status_and_date_from_above() {
 }
 
 #[test]
-fn front_matter_is_metadata_and_the_heading_wins() {
+fn front_matter_is_metadata_that_the_heading_overrides() {
     assert_eq!(
         metadata("---\nid: y\nowner: o\n---\n# A\n- id: m\n<!-- content -->\n"),
         r#"{"id":"m","owner":"o"}"#
@@ -160,7 +165,7 @@ fn front_matter_is_metadata_and_the_heading_wins() {
     check("---\ntitle: From YAML\n---\ntext\n", &["From YAML | text"]);
     let broken = parse("---\na: [1\n---\n");
     let yaml_note = format!("! {}: {}", broken.diagnostics[0].line, broken.diagnostics[0].message);
-    assert!(yaml_note.contains("front matter is left aside: "), "{yaml_note}");
+    assert!(yaml_note.contains("front matter is ignored: "), "{yaml_note}");
     check("---\na: [1\n---\n# A\ntext\n", &["A | text", &yaml_note]);
     check("---\nnot closed\n\n# A\n", &["A | ---⏎not closed"]);
 }
@@ -180,7 +185,7 @@ fn anchors_in_headings_name_the_section() {
 }
 
 #[test]
-fn bytes_that_are_not_text_are_reported() {
+fn invalid_utf8_is_reported() {
     let document = Document::parse(RelPath::parse("x.md").unwrap(), b"# A\n\nb\xffd\n");
     assert_eq!(document.body(0), "b\u{fffd}d");
     assert_eq!(document.diagnostics[0].line, 3);
@@ -198,7 +203,7 @@ fn sections_past_the_limit_stay_searchable_text() {
     assert!(document.diagnostics[0].message.starts_with("more than 500 sections; the 101 from"));
 }
 
-/// Pieces that Markdown parsers trip over, to be thrown together.
+/// Fragments that are hard to parse, to be combined at random.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("# H\n".to_owned()),
@@ -218,7 +223,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-fn whole(document: &Document) -> String {
+fn all_sources(document: &Document) -> String {
     (0..document.sections.len()).map(|i| document.own_source(i)).collect()
 }
 
@@ -226,20 +231,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_bytes_parse_and_none_get_lost(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_parse_without_loss(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let document = Document::parse(RelPath::parse("x.md").unwrap(), &bytes);
         let text = String::from_utf8_lossy(&bytes);
-        prop_assert_eq!(whole(&document), text.strip_prefix('\u{feff}').unwrap_or(&text));
+        prop_assert_eq!(all_sources(&document), text.strip_prefix('\u{feff}').unwrap_or(&text));
     }
 
     #[test]
-    fn any_markdown_parses_and_every_line_is_reachable(
+    fn any_markdown_parses_without_losing_a_line(
         pieces in proptest::collection::vec(piece(), 0..30)
     ) {
         let text = pieces.concat();
         let document = parse(&text);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        prop_assert_eq!(whole(&document), text);
+        prop_assert_eq!(all_sources(&document), text);
         // The sections' sources cover the file; within each, what is not in the body is heading,
         // metadata or front matter.
         for (i, section) in document.sections.iter().enumerate() {

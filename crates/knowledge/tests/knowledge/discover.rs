@@ -1,25 +1,23 @@
-//! What is recommended for a task, on the example base and with the real model.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+//! Recommendations for tasks, on the example base and with the real model.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Discovery, TaskType};
 use kenning_knowledge::semantic::{Indexer, ModelSource, NoCache};
 use kenning_knowledge::{Base, Library};
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
-/// Scores may move this much, from one processor to another, before it is a change.
+use crate::{Folder, base, open};
+
+/// Scores differ this much between processors; a larger difference is a change.
 const TOLERANCE: f64 = 0.08;
 const WORTH_LOADING: f64 = 0.5;
 
-fn embedded(root: &Path) -> Arc<Library> {
-    let base = Base::new("kb", root, &["**/*.md".to_owned()], &[]).unwrap();
-    let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
+fn embedded(base: Base) -> Arc<Library> {
+    let library = Arc::new(open(base));
     let mut indexer =
         Indexer::new(library.clone(), Arc::new(NoCache), ModelSource::Bundled.load().unwrap());
     indexer.catch_up(&|_, _| {}).unwrap();
@@ -29,7 +27,8 @@ fn embedded(root: &Path) -> Arc<Library> {
 fn handbook() -> &'static Arc<Library> {
     static LIBRARY: OnceLock<Arc<Library>> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        embedded(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge"))
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
+        embedded(base("kb", &root))
     })
 }
 
@@ -58,7 +57,7 @@ fn settings() -> Discovery {
     }
 }
 
-fn ask(task: &str) -> DiscoverRequest {
+fn request(task: &str) -> DiscoverRequest {
     DiscoverRequest {
         task_description: task.to_owned(),
         task_type: None,
@@ -83,16 +82,18 @@ struct Golden {
     recommendations: Vec<(String, f64)>,
 }
 
-/// `UPDATE_GOLDEN=1 cargo test -p kenning-knowledge --test discover` writes the file anew.
+/// `UPDATE_GOLDEN=1 cargo test -p kenning-knowledge golden` regenerates the file.
 #[test]
 fn every_task_type_has_its_golden_recommendations() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/discover.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/discover.json");
     let golden: Vec<Golden> = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let covers = |task_type| golden.iter().any(|golden| golden.task_type == task_type);
+    assert!(TaskType::ALL.into_iter().all(covers));
     let found: Vec<Golden> = golden
         .iter()
         .map(|golden| {
             let request =
-                DiscoverRequest { task_type: Some(golden.task_type), ..ask(&golden.task) };
+                DiscoverRequest { task_type: Some(golden.task_type), ..request(&golden.task) };
             let found = discover(&request).recommendations;
             Golden {
                 task: golden.task.clone(),
@@ -110,8 +111,8 @@ fn every_task_type_has_its_golden_recommendations() {
     }
 }
 
-/// What is worth loading is the same, with about the same scores, and in the same order unless two
-/// are about as good.
+/// The nodes worth loading are the same, with scores within the tolerance, and in the same order
+/// unless two scores are within the tolerance of each other.
 fn check(task: &str, golden: &[(String, f64)], found: &[(String, f64)]) {
     let of = |all: &[(String, f64)], wanted: &str| {
         all.iter().find(|(id, _)| id == wanted).map(|(_, score)| *score)
@@ -133,16 +134,16 @@ fn check(task: &str, golden: &[(String, f64)], found: &[(String, f64)]) {
 }
 
 #[test]
-fn a_clear_match_returns_the_guideline() {
+fn a_clear_match_ranks_first_and_its_reason_names_words_and_boosts() {
     let request = DiscoverRequest {
         task_type: Some(TaskType::Implement),
-        ..ask("Implement user authentication with JWT tokens")
+        ..request("Implement user authentication with JWT tokens")
     };
     let found = discover(&request);
     assert_eq!(ids(&found)[0], "guidelines.security.authentication");
-    assert!(found.recommendations[0].relevance_score >= 0.7);
-    assert!(found.recommendations[0].reason.contains("\"authentication\""), "{found:?}");
-    assert!(found.recommendations[0].reason.contains("guideline for implement ×1.5"));
+    let reason = &found.recommendations[0].reason;
+    assert!(reason.contains("\"authentication\""), "{reason}");
+    assert!(reason.contains("guideline for implement ×1.5"), "{reason}");
     assert!(found.total_available >= found.recommendations.len());
 }
 
@@ -150,7 +151,7 @@ fn a_clear_match_returns_the_guideline() {
 fn a_task_that_matches_nothing_returns_nothing_with_a_message() {
     for task in ["Bake sourdough bread in a cast-iron pot", "Tune the carburettor of a motorcycle"]
     {
-        let found = discover(&ask(task));
+        let found = discover(&request(task));
         assert_eq!(ids(&found), [""; 0], "{task}");
         assert_eq!(found.total_available, 0);
         assert!(found.message.unwrap().starts_with("No knowledge base entry found for"));
@@ -159,41 +160,41 @@ fn a_task_that_matches_nothing_returns_nothing_with_a_message() {
 
 #[test]
 fn an_ambiguous_task_returns_diverse_recommendations() {
-    let found = discover(&DiscoverRequest { max_results: Some(6), ..ask("database changes") });
+    let found = discover(&DiscoverRequest { max_results: Some(6), ..request("database changes") });
     let files: std::collections::HashSet<&str> =
         found.recommendations.iter().map(|r| r.path.split('#').next().unwrap()).collect();
     assert!(files.len() >= 3, "{found:?}");
 }
 
 #[test]
-fn a_budget_is_kept_and_well_spent() {
+fn recommendations_fit_the_token_budget() {
     let task = "Write and deploy a database migration without downtime";
-    let all = discover(&DiscoverRequest { max_results: Some(20), ..ask(task) });
+    let all = discover(&DiscoverRequest { max_results: Some(20), ..request(task) });
     let budget = 600;
     let fitting = discover(&DiscoverRequest {
         max_results: Some(20),
         token_budget: Some(budget),
-        ..ask(task)
+        ..request(task)
     });
     let cost = |found: &DiscoverResponse| {
         found.recommendations.iter().map(|r| r.estimated_tokens).sum::<usize>()
     };
     assert!(cost(&all) > budget && cost(&fitting) <= budget && !fitting.recommendations.is_empty());
-    let none = discover(&DiscoverRequest { token_budget: Some(1), ..ask(task) });
+    let none = discover(&DiscoverRequest { token_budget: Some(1), ..request(task) });
     assert!(none.recommendations.is_empty() && none.total_available > 0);
     assert_eq!(none.message.as_deref(), Some("nothing relevant fits in 1 tokens"));
 }
 
-/// Nodes with the same text, told apart by what authors say about them alone.
-fn twins(nodes: &[(&str, &str)]) -> (TempDir, Arc<Library>) {
-    let folder = TempDir::new().unwrap();
+/// Nodes with the same text and different metadata.
+fn same_text(nodes: &[(&str, &str)]) -> (Folder, Arc<Library>) {
+    let folder = Folder::new(&[]);
     for (name, metadata) in nodes {
         let text = format!(
             "# Caching\n- id: {name}\n{metadata}\n<!-- content -->\nCache keys carry a version.\n"
         );
-        fs::write(folder.path().join(format!("{name}.md")), text).unwrap();
+        folder.write(&format!("{name}.md"), &text);
     }
-    let library = embedded(folder.path());
+    let library = embedded(folder.base("kb"));
     (folder, library)
 }
 
@@ -205,14 +206,16 @@ fn order(library: &Library, request: &DiscoverRequest, settings: &Discovery) -> 
 
 #[test]
 fn with_equal_similarity_the_boost_matrix_decides() {
-    let (_folder, library) = twins(&[
+    let (_folder, library) = same_text(&[
         ("active-guideline", "- type: guideline\n- status: active"),
         ("active-protocol", "- type: protocol\n- status: active"),
         ("draft-protocol", "- type: protocol\n- status: draft"),
         ("old-guideline", "- type: guideline\n- status: deprecated"),
     ]);
-    let with =
-        |task_type| DiscoverRequest { task_type: Some(task_type), ..ask("version the cache keys") };
+    let with = |task_type| DiscoverRequest {
+        task_type: Some(task_type),
+        ..request("version the cache keys")
+    };
     let debug = order(&library, &with(TaskType::Debug), &settings());
     assert_eq!(debug, ["active-protocol", "draft-protocol", "active-guideline", "old-guideline"]);
     let implement = order(&library, &with(TaskType::Implement), &settings());
@@ -220,25 +223,25 @@ fn with_equal_similarity_the_boost_matrix_decides() {
 }
 
 #[test]
-fn what_was_checked_lately_and_what_lies_near_comes_first() {
-    let (_folder, library) = twins(&[
+fn recently_checked_and_nearby_nodes_rank_first() {
+    let (_folder, library) = same_text(&[
         ("a-old", "- last_checked: 2001-01-01"),
         ("b-new", "- last_checked: 2999-01-01"),
         ("c-billing", "- last_checked: 2001-01-01"),
     ]);
     let recent = Discovery { boost_recent_update_days: 30, ..settings() };
-    let task = ask("version the cache keys");
+    let task = request("version the cache keys");
     assert_eq!(order(&library, &task, &recent)[0], "b-new");
     let near = DiscoverRequest { current_file: Some("src/billing.rs".into()), ..task };
     assert_eq!(order(&library, &near, &settings())[0], "c-billing");
 }
 
 #[test]
-fn a_boost_below_one_lowers() {
-    let (_folder, library) = twins(&[("skill", "- type: agent_skill\n- status: draft")]);
+fn a_boost_below_one_lowers_the_score() {
+    let (_folder, library) = same_text(&[("skill", "- type: agent_skill\n- status: draft")]);
     let score = |task_type| {
-        // Not a perfect match: near certainty, three digits show no difference.
-        let request = DiscoverRequest { task_type, ..ask("where do caches come from") };
+        // Not a perfect match: close to 1, a score of three digits would show no difference.
+        let request = DiscoverRequest { task_type, ..request("where do caches come from") };
         library.snapshot().discover(&request, &settings()).unwrap().recommendations[0]
             .relevance_score
     };
@@ -246,14 +249,14 @@ fn a_boost_below_one_lowers() {
 }
 
 #[test]
-fn many_matching_sections_are_read_as_their_parent() {
-    let folder = TempDir::new().unwrap();
+fn many_matching_sections_are_merged_into_their_parent() {
     let text = "# Handbook\n## Retries\nOverview.\n### Retry limits\nRetry an HTTP call three times.\n\
                 ### Retry backoff\nRetry an HTTP call with exponential backoff.\n\
                 ### Retry budget\nRetry an HTTP call within a budget.\n";
-    fs::write(folder.path().join("handbook.md"), text).unwrap();
-    let library = embedded(folder.path());
-    let found = library.snapshot().discover(&ask("retry a failed HTTP call"), &settings()).unwrap();
+    let folder = Folder::new(&[("handbook.md", text)]);
+    let library = embedded(folder.base("kb"));
+    let found =
+        library.snapshot().discover(&request("retry a failed HTTP call"), &settings()).unwrap();
     let first = &found.recommendations[0];
     assert_eq!(first.id, "handbook.retries");
     assert_eq!(first.sections.len(), 3, "{first:?}");
@@ -261,13 +264,10 @@ fn many_matching_sections_are_read_as_their_parent() {
 }
 
 #[test]
-fn keywords_answer_before_there_are_vectors() {
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("a.md"), "# Key rotation\nRotate signing keys every 90 days.\n")
-        .unwrap();
-    let base = Base::new("kb", folder.path(), &["**/*.md".to_owned()], &[]).unwrap();
-    let library = Library::open(vec![base], &|_, _| {}).unwrap();
-    let found = library.snapshot().discover(&ask("rotate signing keys"), &settings()).unwrap();
+fn keywords_are_used_until_vectors_are_computed() {
+    let folder = Folder::new(&[("a.md", "# Key rotation\nRotate signing keys every 90 days.\n")]);
+    let found =
+        folder.library().snapshot().discover(&request("rotate signing keys"), &settings()).unwrap();
     assert_eq!(ids(&found), ["a"]);
     assert!(found.message.unwrap().contains("1 of 1 nodes are compared by keywords only"));
 }

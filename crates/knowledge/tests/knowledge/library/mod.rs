@@ -1,0 +1,5 @@
+//! The library over folders of files: reading, syncing, watching, and answering queries.
+
+mod files;
+mod queries;
+mod watching;
