@@ -12,26 +12,27 @@ use kenning_mcp::{House, Inventory, Rooms};
 use rmcp::model::ResourceContents;
 use tempfile::TempDir;
 
-const OUTSIDE: &str = "nobody may read this";
+use crate::SECRET;
 
-/// Whatever is read by a URI is inside.
-pub fn uri(bytes: &[u8]) {
+/// No URI reads a file outside of the base and the workspace.
+pub(crate) fn uri(bytes: &[u8]) {
     let uri = String::from_utf8_lossy(bytes);
-    let Ok(read) = house().read(&uri) else { return };
+    let Ok(read) = app().read(&uri) else { return };
     let ResourceContents::TextResourceContents { text, .. } = read else {
         panic!("all resources are text")
     };
-    assert!(!text.contains(OUTSIDE), "{uri}");
+    assert!(!text.contains(SECRET), "{uri}");
 }
 
-/// A house in a folder of its own, which is left to the system when the process ends.
-fn house() -> &'static House {
-    static HOUSE: OnceLock<(House, TempDir)> = OnceLock::new();
-    let (house, _) = HOUSE.get_or_init(|| {
+/// Shared by all inputs, because opening it takes longer than a read. The folder remains when the
+/// process ends.
+fn app() -> &'static House {
+    static APP: OnceLock<(House, TempDir)> = OnceLock::new();
+    let (app, _) = APP.get_or_init(|| {
         let folder = TempDir::new().unwrap();
         (open(&folder), folder)
     });
-    house
+    app
 }
 
 fn open(folder: &TempDir) -> House {
@@ -39,8 +40,8 @@ fn open(folder: &TempDir) -> House {
     for name in ["base/guides", "workspace/.kenning/compose/content", "state"] {
         fs::create_dir_all(within(name)).unwrap();
     }
-    fs::write(within("secret.md"), OUTSIDE).unwrap();
-    fs::write(within("workspace/.kenning/secret.json"), format!("{{\"x\": \"{OUTSIDE}\"}}"))
+    fs::write(within("secret.md"), SECRET).unwrap();
+    fs::write(within("workspace/.kenning/secret.json"), format!("{{\"x\": \"{SECRET}\"}}"))
         .unwrap();
     fs::write(within("base/README.md"), "# Readme\n\n## Part {#part}\n\ntext\n").unwrap();
     fs::write(within("base/guides/SETUP %41.md"), "# Setup\n\n## Linux\n\ntext\n").unwrap();

@@ -56,7 +56,19 @@ pub enum TaskType {
 }
 
 impl TaskType {
-    pub fn name(self) -> &'static str {
+    /// Every task type, in the order in which settings and pages list them.
+    pub const ALL: [Self; 7] = [
+        Self::Implement,
+        Self::Debug,
+        Self::Refactor,
+        Self::Document,
+        Self::Review,
+        Self::Design,
+        Self::Test,
+    ];
+
+    /// The name used in requests and in the boost settings.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Implement => "implement",
             Self::Debug => "debug",

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use kenning_catalog::clients::{self, Client, Scope};
+use kenning_settings::{Layers, Settings};
 use serde_json::Value;
 
 use super::Check;
@@ -15,8 +16,6 @@ use crate::commands::install::machine::{Machine, is_executable, on_path};
 use crate::commands::serve::daemon::{self, Seen};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::settings::Layers;
-use crate::settings::Settings;
 
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = match Machine::this() {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use kenning_mcp::inventory::Access;
 use kenning_mcp::{Inventory, Toolset};
+use kenning_settings::{Layers, Settings};
 
 use crate::failure::Failure;
-use crate::settings::{Layers, Settings};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Choice {
