@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     (
         "kenning",
         &[
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "kenning-registry",
             "kenning-store",
             "kenning-sanitize",
+            "kenning-settings",
             "kenning-web",
             "kenning-wrap",
         ],
@@ -47,6 +48,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "kenning-knowledge",
             "kenning-mcp",
             "kenning-sanitize",
+            "kenning-settings",
             "kenning-wrap",
         ],
     ),
@@ -71,6 +73,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
     ("kenning-sanitize", &[]),
+    ("kenning-settings", &["kenning-knowledge"]),
     ("heard-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &["kenning-testkit"]),
 ];

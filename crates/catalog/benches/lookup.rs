@@ -1,4 +1,4 @@
-//! One lookup: by name, by alias, and by words that have to be ranked without a model.
+//! Loads the catalog and looks up by name, by alias, and by a ranked match without a model.
 
 use divan::Bencher;
 use kenning_catalog::Catalog;

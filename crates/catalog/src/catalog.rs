@@ -1,4 +1,4 @@
-//! All agents and capabilities, read once.
+//! Reads all agents and capabilities.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use crate::data::{Agent, Claim, Definition, Definitions};
 use crate::error::Error;
 use crate::resolve::Resolver;
 
-/// What is built in: `data/` at the root of the repository.
+/// The bundled files, from `data/` at the root of the repository.
 mod bundled {
     pub(super) const CAPABILITIES: &str = include_str!("../../../data/capabilities.json");
     pub(super) const PHRASES: &str = include_str!("../../../data/phrases.json");
@@ -26,12 +26,12 @@ mod bundled {
     ];
 }
 
-/// What somebody's own catalog does to the one that is built in.
+/// How a user's own catalog combines with the bundled one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlay {
-    /// Its agents and capabilities come besides, and before those of the same name.
-    Besides,
-    Instead,
+    /// Adds to it, and replaces agents and capabilities of the same name.
+    Extend,
+    Replace,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Catalog {
     pub(crate) resolver: Resolver,
 }
 
-/// How people speak of capabilities, and of things that are none.
+/// Phrases for capabilities, and for things that are not capabilities.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Phrases {
@@ -51,32 +51,32 @@ pub(crate) struct Phrases {
 
 impl Catalog {
     pub fn bundled() -> Self {
-        let (agents, definitions, phrases) = built_in();
+        let (agents, definitions, phrases) = read_bundled();
         let resolver = Resolver::bundled(&agents, &definitions, &phrases);
         Self { agents, definitions, resolver }
     }
 
-    /// A folder with `<agent>/capabilities.json` and, if it has capabilities of its own, with a
-    /// `capabilities.json` that defines them.
+    /// Reads a folder with `<agent>/capabilities.json` files and an optional `capabilities.json`
+    /// that defines capabilities of its own.
     pub fn with_folder(folder: &Path, overlay: Overlay) -> Result<Self, Error> {
         let (own_agents, own_definitions) = read(folder)?;
-        let (mut agents, mut definitions, phrases) = built_in();
-        let bundled = Resolver::bundled(&agents, &definitions, &phrases);
-        if overlay == Overlay::Instead {
+        let (mut agents, mut definitions, phrases) = read_bundled();
+        if overlay == Overlay::Replace {
             let resolver = Resolver::new(&own_agents, &own_definitions, &phrases.unrelated);
             return Ok(Self { agents: own_agents, definitions: own_definitions, resolver });
         }
+        let bundled = Resolver::bundled(&agents, &definitions, &phrases);
         let resolver = bundled.with(&own_agents, &own_definitions);
         agents.retain(|agent| own_agents.iter().all(|own| own.agent != agent.agent));
         agents.extend(own_agents);
         definitions.retain(|known| own_definitions.iter().all(|own| own.name != known.name));
         definitions.extend(own_definitions);
         let catalog = Self { agents, definitions, resolver };
-        catalog.refuse_undefined(folder)?;
+        catalog.check_defined(folder)?;
         Ok(catalog)
     }
 
-    fn refuse_undefined(&self, folder: &Path) -> Result<(), Error> {
+    fn check_defined(&self, folder: &Path) -> Result<(), Error> {
         for agent in &self.agents {
             for claim in &agent.capabilities {
                 if self.definition(&claim.name).is_none() {
@@ -92,7 +92,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// The agents, the built-in ones first.
+    /// The agents, bundled ones first.
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
@@ -109,7 +109,7 @@ impl Catalog {
         self.definitions.iter().find(|definition| definition.name == name)
     }
 
-    /// Every category, each once, in the order of the data.
+    /// The distinct categories, in the order of the data.
     pub fn categories(&self) -> Vec<&str> {
         let mut categories: Vec<&str> = Vec::new();
         for definition in &self.definitions {
@@ -120,31 +120,31 @@ impl Catalog {
         categories
     }
 
-    /// The texts whose vectors are built in, in their order.
+    /// The texts whose vectors are bundled, in order.
     pub fn bundled_texts() -> Vec<String> {
-        let (agents, definitions, phrases) = built_in();
-        Resolver::bundled(&agents, &definitions, &phrases).texts()
+        let (agents, definitions, phrases) = read_bundled();
+        Resolver::bundled(&agents, &definitions, &phrases).into_texts()
     }
 }
 
 impl Agent {
-    /// What is known of one capability; `None` if nothing is.
+    /// The claim about one capability; `None` if it is unknown.
     pub fn claim(&self, capability: &str) -> Option<&Claim> {
         self.capabilities.iter().find(|claim| claim.name == capability)
     }
 }
 
-/// The built-in file of one agent, as it is written.
+/// The bundled file of one agent, verbatim.
 pub fn bundled_file(agent: &str) -> Option<&'static str> {
     let name = format!("\"agent\": \"{agent}\"");
     bundled::AGENTS.into_iter().find(|text| text.contains(&name))
 }
 
-fn built_in() -> (Vec<Agent>, Vec<Definition>, Phrases) {
-    let sound = "the built-in data is tested";
-    let agents = bundled::AGENTS.map(|text| serde_json::from_str(text).expect(sound));
-    let definitions: Definitions = serde_json::from_str(bundled::CAPABILITIES).expect(sound);
-    let phrases = serde_json::from_str(bundled::PHRASES).expect(sound);
+fn read_bundled() -> (Vec<Agent>, Vec<Definition>, Phrases) {
+    let tested = "the bundled data is tested";
+    let agents = bundled::AGENTS.map(|text| serde_json::from_str(text).expect(tested));
+    let definitions: Definitions = serde_json::from_str(bundled::CAPABILITIES).expect(tested);
+    let phrases = serde_json::from_str(bundled::PHRASES).expect(tested);
     (agents.into(), definitions.capabilities, phrases)
 }
 

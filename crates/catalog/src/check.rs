@@ -1,4 +1,4 @@
-//! What is wrong with a catalog's data.
+//! Validates a catalog's data.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -9,18 +9,18 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::data::Agent;
-use crate::names::normal;
+use crate::names::normalize;
 use crate::sources::{AGING_DAYS, Freshness, STALE_DAYS};
 
 /// The form of `<agent>/capabilities.json`.
 pub const SCHEMA: &str = include_str!("../../../data/agents/capabilities.schema.json");
-/// A page that is cited so often supports little.
+/// A page cited this often is probably too general to support every claim.
 const CITED_OFTEN: usize = 6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     pub severity: Severity,
-    /// The agent and capability, or the file, it is about.
+    /// The agent and capability, or the file.
     pub at: String,
     pub problem: String,
 }
@@ -33,7 +33,7 @@ pub enum Severity {
 }
 
 impl Catalog {
-    /// Everything a person should look at, errors first.
+    /// All problems, errors first.
     pub fn check(&self, today: NaiveDate) -> Vec<Fault> {
         let mut faults = Faults::default();
         self.check_names(&mut faults);
@@ -45,7 +45,7 @@ impl Catalog {
         faults
     }
 
-    /// Every URL, each once, with the claims that rest on it.
+    /// Every URL with the claims that cite it.
     pub fn links(&self) -> BTreeMap<&str, Vec<String>> {
         let mut links: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for agent in &self.agents {
@@ -68,7 +68,7 @@ impl Catalog {
         let mut owners: HashMap<String, &str> = HashMap::new();
         for definition in &self.definitions {
             for name in std::iter::once(&definition.name).chain(&definition.aliases) {
-                let key = normal(name);
+                let key = normalize(name);
                 if key.is_empty() {
                     faults.error(&definition.name, "an alias is empty");
                 } else if let Some(owner) = owners.insert(key, &definition.name) {
@@ -80,7 +80,7 @@ impl Catalog {
         let mut agents: HashMap<String, &str> = HashMap::new();
         for agent in &self.agents {
             for name in [&agent.agent, &agent.name].into_iter().chain(&agent.aliases) {
-                match agents.insert(normal(name), &agent.agent) {
+                match agents.insert(normalize(name), &agent.agent) {
                     Some(owner) if owner != agent.agent => {
                         let problem = format!("`{name}` means `{owner}` as well");
                         faults.error(&agent.agent, &problem);
@@ -92,14 +92,14 @@ impl Catalog {
     }
 
     fn check_agent(&self, agent: &Agent, today: NaiveDate, faults: &mut Faults) {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut claimed: Vec<&str> = Vec::new();
         let mut cited: HashMap<&str, usize> = HashMap::new();
         for claim in &agent.capabilities {
             let at = format!("{}: {}", agent.agent, claim.name);
-            if seen.contains(&claim.name.as_str()) {
+            if claimed.contains(&claim.name.as_str()) {
                 faults.error(&at, "it is claimed twice");
             }
-            seen.push(&claim.name);
+            claimed.push(&claim.name);
             if self.definition(&claim.name).is_none() {
                 faults.error(&at, "there is no such capability");
             }
@@ -130,7 +130,7 @@ impl Catalog {
     }
 }
 
-/// What is wrong with the files of a folder by their schema, before anything is read from them.
+/// Validates the files of a folder against their schema.
 pub fn check_folder(folder: &Path) -> std::io::Result<Vec<Fault>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?
         .filter_map(Result::ok)

@@ -1,4 +1,4 @@
-//! How does capability Y differ across agents?
+//! `compare_capability`: one capability across agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,11 +94,11 @@ impl Catalog {
     }
 }
 
-/// Who does not have it, or is not known to, says no more than that.
+/// Agents without the capability, or for which nothing is known, carry only `available`.
 fn compared(agent: &Agent, capability: &str) -> Compared {
     let claim = agent.claim(capability);
     let has = claim.filter(|claim| claim.available);
-    // Pitfalls are for those who asked for one agent.
+    // A comparison is an overview; `lookup_capability` has the gotchas.
     let notes = has.and_then(|claim| claim.implementation_notes.clone());
     Compared {
         agent: agent.agent.clone(),

@@ -1,5 +1,5 @@
-//! The catalog's files, as they are written. `data/agents/capabilities.schema.json` says the same
-//! for editors and for those who write their own.
+//! The form of the catalog's files. `data/agents/capabilities.schema.json` describes the same form
+//! for editors and for a team's own files.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -12,14 +12,14 @@ pub struct Definitions {
     pub capabilities: Vec<Definition>,
 }
 
-/// One capability, whoever has it.
+/// One capability, independent of any agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     pub name: String,
     pub category: String,
     pub description: String,
-    /// Other names for it: asked for so, it is meant for certain.
+    /// Other names. A query that equals one resolves with certainty.
     #[serde(default)]
     pub aliases: Vec<String>,
 }
@@ -36,11 +36,11 @@ pub struct Agent {
     pub vendor: String,
     pub homepage: String,
     pub aliases: Vec<String>,
-    /// What is known of it. A capability that is not here is not known.
+    /// A capability that is not listed is unknown, not absent.
     pub capabilities: Vec<Claim>,
 }
 
-/// What is known of one capability of one agent.
+/// A sourced statement about one capability of one agent.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {

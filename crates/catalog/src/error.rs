@@ -1,4 +1,4 @@
-//! Why a question could not be answered, and what to do about it.
+//! Errors with a code and a hint.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A word for programs.
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Empty { .. } | Self::TooLong { .. } | Self::NoFilter => "INVALID_ARGUMENT",
@@ -29,7 +29,7 @@ impl Error {
         }
     }
 
-    /// The way out.
+    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Empty { name } => format!("say which {name} is meant"),

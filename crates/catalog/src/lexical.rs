@@ -1,14 +1,14 @@
-//! How alike two texts look: tf-idf over runs of three letters, so that a typo costs little.
+//! Lexical similarity: tf-idf over character trigrams, so that a typo costs little.
 
 use std::collections::HashMap;
 
 type Gram = [char; 3];
 
-/// Many short texts, to be compared with a question.
+/// An index of many short texts.
 #[derive(Debug, Default)]
 pub(crate) struct Grams {
     idf: HashMap<Gram, f32>,
-    /// Text and weight, for every gram.
+    /// The texts that contain a gram, each with its weight.
     postings: HashMap<Gram, Vec<(u32, f32)>>,
     texts: usize,
 }
@@ -32,10 +32,10 @@ impl Grams {
         grams
     }
 
-    /// The cosine of a question with every text.
-    pub(crate) fn compare(&self, question: &str) -> Vec<f32> {
+    /// The cosine similarity of a query with every text.
+    pub(crate) fn compare(&self, query: &str) -> Vec<f32> {
         let mut cosines = vec![0.0; self.texts];
-        for (gram, weight) in self.weigh(count(question)) {
+        for (gram, weight) in self.weigh(count(query)) {
             for (text, other) in self.postings.get(&gram).into_iter().flatten() {
                 cosines[*text as usize] += weight * other;
             }
@@ -43,7 +43,7 @@ impl Grams {
         cosines
     }
 
-    /// Grams that no text has are left out, and do not count against the question.
+    /// Grams that no text has are left out, so that they do not lower the query's scores.
     fn weigh(&self, counts: HashMap<Gram, f32>) -> Vec<(Gram, f32)> {
         let weigh =
             |(gram, count): (Gram, f32)| Some((gram, (1.0 + count.ln()) * self.idf.get(&gram)?));
@@ -56,7 +56,7 @@ impl Grams {
     }
 }
 
-/// The grams of every word, its edges marked by spaces.
+/// Counts the grams of every word, padded by spaces so that its first and last letters count.
 fn count(text: &str) -> HashMap<Gram, f32> {
     let mut counts = HashMap::new();
     for word in text.to_lowercase().split_whitespace() {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typo_is_still_nearest_to_what_was_meant() {
+    fn ranks_the_intended_text_first_despite_a_typo() {
         let texts = ["checkpoints", "code completion", "sandboxing", "context compaction"];
         let grams = Grams::new(texts.into_iter());
         for (asked, meant) in [("chekpoints", 0), ("code competion", 1), ("sandboxxing", 2)] {

@@ -1,10 +1,12 @@
-//! What coding agents can do, answered in one call.
+//! The capabilities of coding agents.
 //!
-//! The data is in `data/`: [`data`] is its form, [`catalog`] reads it, [`mod@check`] looks for what
-//! is wrong with it. [`resolve`] finds the capability and the agent that somebody means, by
-//! [`names`], [`lexical`] likeness and [`meaning`]. [`lookup`], [`compare`], [`list`] and
-//! [`sources`] are the four questions that can be asked. [`clients`] is another table: how to give an
-//! MCP server to the programs that use one.
+//! The data is in `data/`: [`data`] is its form, [`catalog`] reads it, [`mod@check`] validates it.
+//! [`resolve`] finds the capability and the agent that a query means, by [`names`], [`lexical`]
+//! similarity and [`meaning`]. [`lookup`], [`compare`], [`list`] and [`sources`] are the four
+//! operations. [`clients`] is another table: how MCP clients are configured.
+//!
+//! **Invariant: every claim has a source, and "no" is not "unknown".** A claim that is not in the
+//! data is `null`, never `false`.
 
 pub mod catalog;
 pub mod check;

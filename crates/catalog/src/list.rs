@@ -1,4 +1,4 @@
-//! What capabilities does agent X have, and what is in category Y?
+//! `list_capabilities`: the capabilities of one agent, or of one category across agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::data::{Agent, Definition, Tier};
 use crate::error::Error;
 use crate::lookup::Available;
-use crate::names::{is_slip, normal};
+use crate::names::{is_typo, normalize};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -66,9 +66,9 @@ impl Catalog {
 
     fn category(&self, asked: &str) -> Result<&str, Error> {
         let categories = self.categories();
-        let name = normal(asked);
-        let same = categories.iter().find(|category| normal(category) == name);
-        let near = || categories.iter().find(|category| is_slip(&normal(category), &name));
+        let name = normalize(asked);
+        let same = categories.iter().find(|category| normalize(category) == name);
+        let near = || categories.iter().find(|category| is_typo(&normalize(category), &name));
         match same.or_else(near) {
             Some(category) => Ok(category),
             None => Err(Error::CategoryNotFound {

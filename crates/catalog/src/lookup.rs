@@ -1,4 +1,4 @@
-//! What can agent X do for Y?
+//! `lookup_capability`: one capability of one agent.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -121,7 +121,7 @@ impl Catalog {
                 });
             }
         };
-        let definition = self.definition(&found.name).expect("what is resolved is defined");
+        let definition = self.definition(&found.name).expect("a resolved capability is defined");
         let claim = agent.claim(&found.name);
         let own = claim.and_then(|claim| claim.description.clone());
         let capability = KnownCapability {
@@ -158,12 +158,12 @@ fn cited(sources: &[Source]) -> Vec<Cited> {
     sources.iter().map(cite).collect()
 }
 
-/// Nothing, if it was asked for by its own name or an alias.
+/// The confidence, unless the query was a name or an alias.
 pub(crate) fn by_other_name(found: &Match) -> Option<f64> {
     (found.confidence < 1.0).then_some(found.confidence)
 }
 
-/// What to answer when it is not clear which capability was meant.
+/// The candidates and a message, for a query without a clear answer.
 pub(crate) fn alternatives(
     resolved: Resolved,
     asked: &str,

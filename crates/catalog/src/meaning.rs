@@ -1,9 +1,9 @@
-//! What the names mean: vectors of every phrase, those of the bundled ones computed beforehand and
-//! part of the binary.
+//! Semantic similarity: a vector for every phrase. Those of the bundled phrases are computed in
+//! advance and part of the binary.
 
 use std::sync::OnceLock;
 
-/// Gives a text its vector; `None` as long as the model is not loaded.
+/// Computes the vector of a text; `None` while the model is not loaded.
 pub type Embed<'a> = &'a dyn Fn(&str) -> Option<Vec<f32>>;
 
 pub const DIMENSIONS: usize = 384;
@@ -11,51 +11,50 @@ const KEY_BYTES: usize = 16;
 const SCALE_BYTES: usize = 4;
 const ENTRY_BYTES: usize = SCALE_BYTES + DIMENSIONS;
 
-/// `data/phrases.vectors`: a key that names the texts, then each vector in 8 bits with its scale.
+/// `data/phrases.vectors`: a hash of the texts, then each vector as a scale and 8-bit values.
 static BUNDLED: &[u8] = include_bytes!("../../../data/phrases.vectors");
 
 /// The vectors of a catalog's phrases.
 #[derive(Debug)]
 pub(crate) struct Vectors {
-    texts: Vec<String>,
-    /// So many of the texts, the first, are the bundled ones.
-    bundled: usize,
-    /// Of the texts that are not.
+    /// How many texts, from the first, have bundled vectors.
+    pub(crate) bundled: usize,
+    /// The vectors of the other texts, computed when they are first needed.
     own: OnceLock<Vec<u8>>,
 }
 
 impl Vectors {
-    pub(crate) fn new(texts: Vec<String>, bundled: usize) -> Self {
-        Self { texts, bundled, own: OnceLock::new() }
+    pub(crate) fn new(bundled: usize) -> Self {
+        Self { bundled, own: OnceLock::new() }
     }
 
-    /// The cosine of a question with every phrase; `None` without a model.
-    pub(crate) fn compare(&self, question: &str, embed: Embed<'_>) -> Option<Vec<f32>> {
-        let question = embed(question)?;
-        let own = self.own(embed)?;
+    /// The cosine similarity of a query with every text; `None` without a model.
+    pub(crate) fn compare(
+        &self,
+        texts: &[String],
+        query: &str,
+        embed: Embed<'_>,
+    ) -> Option<Vec<f32>> {
+        let query = embed(query)?;
+        let own = self.own(&texts[self.bundled..], embed)?.chunks_exact(ENTRY_BYTES);
         let bundled = BUNDLED[KEY_BYTES..].chunks_exact(ENTRY_BYTES).take(self.bundled);
-        Some(
-            bundled
-                .chain(own.chunks_exact(ENTRY_BYTES))
-                .map(|entry| dot(entry, &question))
-                .collect(),
-        )
+        Some(bundled.chain(own).map(|entry| dot(entry, &query)).collect())
     }
 
-    fn own(&self, embed: Embed<'_>) -> Option<&[u8]> {
+    fn own(&self, texts: &[String], embed: Embed<'_>) -> Option<&[u8]> {
         if let Some(own) = self.own.get() {
             return Some(own);
         }
         let mut own = Vec::new();
-        for text in &self.texts[self.bundled..] {
+        for text in texts {
             own.extend(entry(&embed(text)?));
         }
         Some(self.own.get_or_init(|| own))
     }
 }
 
-/// What `data/phrases.vectors` should hold for these texts.
-pub fn file(texts: &[String], embed: impl Fn(&str) -> Vec<f32>) -> Vec<u8> {
+/// The content of `data/phrases.vectors` for these texts.
+pub fn vectors_file(texts: &[String], embed: impl Fn(&str) -> Vec<f32>) -> Vec<u8> {
     let mut bytes = text_key(texts).to_vec();
     for text in texts {
         bytes.extend(entry(&embed(text)));
@@ -63,7 +62,7 @@ pub fn file(texts: &[String], embed: impl Fn(&str) -> Vec<f32>) -> Vec<u8> {
     bytes
 }
 
-/// Whether the bundled vectors are those of these texts.
+/// Whether the bundled vectors were computed from these texts.
 pub fn is_current(texts: &[String]) -> bool {
     BUNDLED.starts_with(&text_key(texts)) && BUNDLED.len() == KEY_BYTES + texts.len() * ENTRY_BYTES
 }
@@ -78,7 +77,7 @@ fn text_key(texts: &[String]) -> [u8; KEY_BYTES] {
     key
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the value lies between -127 and 127")]
+#[expect(clippy::cast_possible_truncation, reason = "the value is between -127 and 127")]
 fn entry(vector: &[f32]) -> Vec<u8> {
     let largest = vector.iter().fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()));
     let mut bytes = (largest / 127.0).to_le_bytes().to_vec();
@@ -86,10 +85,10 @@ fn entry(vector: &[f32]) -> Vec<u8> {
     bytes
 }
 
-fn dot(entry: &[u8], question: &[f32]) -> f32 {
+fn dot(entry: &[u8], vector: &[f32]) -> f32 {
     let (scale, values) = entry.split_at(SCALE_BYTES);
     let scale = scale.try_into().map_or(0.0, f32::from_le_bytes);
-    let products = values.iter().zip(question).map(|(a, b)| f32::from(a.cast_signed()) * b);
+    let products = values.iter().zip(vector).map(|(a, b)| f32::from(a.cast_signed()) * b);
     products.sum::<f32>() * scale
 }
 
@@ -98,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_bits_keep_the_cosine() {
+    fn quantised_vectors_preserve_the_cosine() {
         let vector: Vec<f32> =
             (0..DIMENSIONS).map(|i| ((i * 37 % 101) as f32 - 50.0) / 570.0).collect();
         let exact: f32 = vector.iter().map(|value| value * value).sum();

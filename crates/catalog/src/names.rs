@@ -1,7 +1,7 @@
-//! Names as people write them.
+//! Compares names regardless of case, punctuation and typos.
 
 /// Lower case, words only: `Sub-Agents!` and `sub agents` are the same name.
-pub(crate) fn normal(name: &str) -> String {
+pub(crate) fn normalize(name: &str) -> String {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -10,17 +10,17 @@ pub(crate) fn normal(name: &str) -> String {
     if words.is_empty() { name.trim().to_lowercase() } else { words.join(" ") }
 }
 
-/// Whether two names differ by no more than slips of the fingers.
-pub(crate) fn is_slip(a: &str, b: &str) -> bool {
+/// Whether two names differ only by a typo.
+pub(crate) fn is_typo(a: &str, b: &str) -> bool {
     let (long, short) = (a.chars().count().max(b.chars().count()), a.len().min(b.len()));
-    let slips = match long {
+    let allowed = match long {
         0..=2 => return false,
-        // Three letters mean too many things: only `skd` for `sdk`.
+        // Too many three-letter names differ by one letter: only a swap such as `skd` is a typo.
         3 => return same_letters(a, b) && strsim::osa_distance(a, b) == 1,
         4..=7 => 1,
         _ => 2,
     };
-    a.len().abs_diff(b.len()) <= slips && short > slips && strsim::osa_distance(a, b) <= slips
+    a.len().abs_diff(b.len()) <= allowed && short > allowed && strsim::osa_distance(a, b) <= allowed
 }
 
 fn same_letters(a: &str, b: &str) -> bool {
@@ -37,19 +37,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_by_their_words() {
-        assert_eq!(normal("  Sub-Agents! "), "sub agents");
-        assert_eq!(normal("/compact"), "compact");
-        assert_eq!(normal("???"), "???");
+    fn normalizes_case_and_punctuation() {
+        assert_eq!(normalize("  Sub-Agents! "), "sub agents");
+        assert_eq!(normalize("/compact"), "compact");
+        assert_eq!(normalize("???"), "???");
     }
 
     #[test]
-    fn slips_are_few_for_the_length() {
-        assert!(is_slip("mpc suport", "mcp support"));
-        assert!(is_slip("hoks", "hooks"));
-        assert!(is_slip("sdk", "skd"));
-        assert!(!is_slip("sdk", "sdd"));
-        assert!(!is_slip("hook", "book club"));
-        assert!(!is_slip("skills", "pills"));
+    fn allows_more_typos_in_longer_names() {
+        assert!(is_typo("mpc suport", "mcp support"));
+        assert!(is_typo("hoks", "hooks"));
+        assert!(is_typo("sdk", "skd"));
+        assert!(!is_typo("sdk", "sdd"));
+        assert!(!is_typo("hook", "book club"));
+        assert!(!is_typo("skills", "pills"));
     }
 }

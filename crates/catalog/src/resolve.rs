@@ -1,10 +1,10 @@
-//! Which capability, and which agent, somebody means.
+//! Finds the capability, and the agent, that a query means.
 //!
-//! In this order: the name itself; an alias; a slip of the fingers in either; then a ranked match
-//! of the question with every name, alias, description, agents' own word and phrase, by how alike
-//! they look and how alike they mean. A capability scores as the mean of its three best phrases.
-//! How far it is ahead of phrases about other things, and of the next capability, says how sure
-//! the match is. `docs/catalog.md` says how the constants were chosen.
+//! In this order: an exact name; an alias; a typo of either; then a ranked match with every name,
+//! alias, description, agent-specific term and phrase, by lexical and semantic similarity. A
+//! capability scores the mean of its three best phrases. Its lead on phrases about unrelated things,
+//! and on the next capability, gives the confidence. `docs/catalog.md` says how the constants were
+//! chosen.
 
 use std::collections::HashMap;
 
@@ -13,157 +13,149 @@ use crate::data::{Agent, Definition};
 use crate::error::Error;
 use crate::lexical::Grams;
 use crate::meaning::{Embed, Vectors};
-use crate::names::{is_slip, normal};
+use crate::names::{is_typo, normalize};
 
 pub const MAX_CHARS: usize = 300;
-/// From here on a match is an answer; below, it is one of several.
+/// A match with at least this confidence is the answer; below, it is one of several.
 pub const CONFIDENT: f64 = 0.7;
-/// Below this, nothing matches at all.
-const HOPELESS: f64 = 0.25;
+/// Below this, nothing matches.
+const MIN_CONFIDENCE: f64 = 0.25;
 const ALTERNATIVES: usize = 3;
-/// What looking alike counts beside meaning alike.
-const LOOKS: f32 = 0.8;
-/// Phrases whose mean is a capability's score.
-const BEST: usize = 3;
-/// Confidence is a logistic curve over the lead on unrelated phrases and on the next capability.
+/// The weight of lexical similarity; semantic similarity has weight 1.
+const LEXICAL_WEIGHT: f32 = 0.8;
+/// A capability's score is the mean of this many phrases.
+const BEST_PHRASES: usize = 3;
+/// Confidence is a logistic function of the lead on unrelated phrases and on the next capability.
 const LEAD_ON_UNRELATED: f32 = 8.6;
 const LEAD_ON_NEXT: f32 = 1.2;
-const DOUBT: f32 = 2.5;
-/// Looks alone do not make sure: `memory foam` looks like `memory`.
-const LOOKS_ONLY_CAP: f64 = 0.65;
+const BIAS: f32 = 2.5;
+/// Lexical similarity alone is never confident: `memory foam` looks like `memory`.
+const LEXICAL_ONLY_CAP: f64 = 0.65;
 
-/// A capability that may be meant.
+/// A capability that a query may mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     pub name: String,
     pub confidence: f64,
 }
 
-/// What a question was found to mean.
+/// The result of resolving a query.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resolved {
-    /// The rest of the list is what it might be instead.
+    /// The answer, and what else the query may mean.
     One(Match, Vec<Match>),
     /// The likeliest, best first.
     Ambiguous(Vec<Match>),
-    /// Nothing like it is known; the nearest names, for what they are worth.
+    /// Nothing matches; these are the nearest names.
     Nothing(Vec<Match>),
 }
 
-/// The names of capabilities, ready to be compared with a question.
+/// The phrases of all capabilities, indexed.
 #[derive(Debug)]
 pub struct Resolver {
-    /// Normal form of every name and alias → capability.
-    names: HashMap<String, usize>,
-    capabilities: Vec<String>,
-    /// Which capability each phrase is of; `None` for those about other things.
-    owners: Vec<Option<usize>>,
+    phrases: PhraseTable,
     grams: Grams,
     vectors: Vectors,
-    texts: Vec<String>,
-    bundled: usize,
 }
 
 impl Resolver {
     pub(crate) fn bundled(agents: &[Agent], definitions: &[Definition], phrases: &Phrases) -> Self {
-        let mut list = List::default();
-        list.add_unrelated(&phrases.unrelated);
-        list.add(agents, definitions);
+        let mut table = PhraseTable::default();
+        table.add_unrelated(&phrases.unrelated);
+        table.add(agents, definitions);
         for (name, phrases) in &phrases.capabilities {
             for phrase in phrases {
-                list.push(name, phrase);
+                table.push(name, phrase);
             }
         }
-        let bundled = list.texts.len();
-        list.into_resolver(bundled)
+        let bundled = table.texts.len();
+        Self::index(table, bundled)
     }
 
     pub(crate) fn new(agents: &[Agent], definitions: &[Definition], unrelated: &[String]) -> Self {
-        let mut list = List::default();
-        list.add_unrelated(unrelated);
+        let mut table = PhraseTable::default();
+        table.add_unrelated(unrelated);
         // Only the unrelated phrases are among the bundled vectors, and they come first there.
-        let bundled = list.texts.len();
-        list.add(agents, definitions);
-        list.into_resolver(bundled)
+        let bundled = table.texts.len();
+        table.add(agents, definitions);
+        Self::index(table, bundled)
     }
 
-    /// The same with more agents and capabilities.
+    /// Adds agents and capabilities.
     pub(crate) fn with(self, agents: &[Agent], definitions: &[Definition]) -> Self {
-        let mut list = List {
-            names: self.names,
-            capabilities: self.capabilities,
-            owners: self.owners,
-            texts: self.texts,
-        };
-        list.add(agents, definitions);
-        list.into_resolver(self.bundled)
+        let mut table = self.phrases;
+        table.add(agents, definitions);
+        Self::index(table, self.vectors.bundled)
     }
 
-    pub(crate) fn texts(&self) -> Vec<String> {
-        self.texts.clone()
+    fn index(phrases: PhraseTable, bundled: usize) -> Self {
+        let grams = Grams::new(phrases.texts.iter().map(String::as_str));
+        Self { phrases, grams, vectors: Vectors::new(bundled) }
     }
 
-    fn resolve(&self, question: &str, embed: Embed<'_>) -> Resolved {
-        let name = normal(question);
-        if let Some(known) = self.names.get(&name) {
+    pub(crate) fn into_texts(self) -> Vec<String> {
+        self.phrases.texts
+    }
+
+    fn resolve(&self, query: &str, embed: Embed<'_>) -> Resolved {
+        let name = normalize(query);
+        if let Some(known) = self.phrases.names.get(&name) {
             return self.one(*known, 1.0);
         }
-        if let Some(near) = self.slip(&name) {
+        if let Some(near) = self.typo(&name) {
             return self.one(near, 0.9);
         }
-        let mut matches = self.ranked(question, embed);
+        let mut matches = self.ranked(query, embed);
         match matches.first().map_or(0.0, |best| best.confidence) {
             CONFIDENT.. => {
                 let best = matches.remove(0);
-                matches.retain(|other| other.confidence >= HOPELESS);
+                matches.retain(|other| other.confidence >= MIN_CONFIDENCE);
                 Resolved::One(best, matches)
             }
-            HOPELESS.. => Resolved::Ambiguous(matches),
+            MIN_CONFIDENCE.. => Resolved::Ambiguous(matches),
             _ => Resolved::Nothing(matches),
         }
     }
 
     fn one(&self, capability: usize, confidence: f64) -> Resolved {
-        let name = self.capabilities[capability].clone();
+        let name = self.phrases.capabilities[capability].clone();
         Resolved::One(Match { name, confidence }, Vec::new())
     }
 
-    /// The one capability that has a name or alias like this but for a slip.
-    fn slip(&self, name: &str) -> Option<usize> {
-        let mut near = self.names.iter().filter(|(known, _)| is_slip(name, known));
+    /// The only capability that has a name or alias that differs by a typo.
+    fn typo(&self, name: &str) -> Option<usize> {
+        let mut near = self.phrases.names.iter().filter(|(known, _)| is_typo(name, known));
         let (_, &first) = near.next()?;
         near.all(|(_, &other)| other == first).then_some(first)
     }
 
-    fn ranked(&self, question: &str, embed: Embed<'_>) -> Vec<Match> {
-        let looks = self.grams.compare(question);
-        let meaning = self.vectors.compare(question, embed);
-        let looks = self.best_of_each(&looks);
-        let scores: Vec<f32> = match &meaning {
-            None => looks,
-            Some(meaning) => {
-                let meaning = self.best_of_each(meaning);
-                meaning.iter().zip(looks).map(|(meaning, looks)| meaning + LOOKS * looks).collect()
+    fn ranked(&self, query: &str, embed: Embed<'_>) -> Vec<Match> {
+        let lexical = self.best_of_each(&self.grams.compare(query));
+        let semantic = self.vectors.compare(&self.phrases.texts, query, embed);
+        let (scores, most) = match semantic {
+            None => (lexical, LEXICAL_ONLY_CAP),
+            Some(semantic) => {
+                let both = self.best_of_each(&semantic).into_iter().zip(lexical);
+                (both.map(|(semantic, lexical)| semantic + LEXICAL_WEIGHT * lexical).collect(), 1.0)
             }
         };
         let (unrelated, scores) = (scores[0], &scores[1..]);
         let mut order: Vec<usize> = (0..scores.len()).collect();
         order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
-        let most = if meaning.is_some() { 1.0 } else { LOOKS_ONLY_CAP };
         let confidence = |rank: usize| {
             let score = scores[order[rank]];
             let next = order.iter().skip(rank + 1).map(|i| scores[*i]).next().unwrap_or(0.0);
             let lead = LEAD_ON_UNRELATED * (score - unrelated) + LEAD_ON_NEXT * (score - next);
-            (1.0 / (1.0 + f64::from(DOUBT - lead).exp())).min(most)
+            (1.0 / (1.0 + f64::from(BIAS - lead).exp())).min(most)
         };
         let count = order.len().min(ALTERNATIVES);
         let mut matches: Vec<Match> = (0..count)
             .map(|rank| Match {
-                name: self.capabilities[order[rank]].clone(),
+                name: self.phrases.capabilities[order[rank]].clone(),
                 confidence: (confidence(rank) * 100.0).round() / 100.0,
             })
             .collect();
-        // One question has one answer: what the first is sure of, the others cannot be.
+        // A query has one answer, so no match is more confident than a better one.
         for rank in 1..matches.len() {
             let (before, after) = matches.split_at_mut(rank);
             after[0].confidence = after[0].confidence.min(before[rank - 1].confidence);
@@ -171,10 +163,10 @@ impl Resolver {
         matches
     }
 
-    /// The score of phrases about other things, then that of every capability.
+    /// The score of the unrelated phrases, then that of every capability.
     fn best_of_each(&self, cosines: &[f32]) -> Vec<f32> {
-        let mut best = vec![[0.0_f32; BEST]; self.capabilities.len() + 1];
-        for (owner, cosine) in self.owners.iter().zip(cosines) {
+        let mut best = vec![[0.0_f32; BEST_PHRASES]; self.phrases.capabilities.len() + 1];
+        for (owner, cosine) in self.phrases.owners.iter().zip(cosines) {
             let best = &mut best[owner.map_or(0, |capability| capability + 1)];
             let mut cosine = *cosine;
             for place in best {
@@ -183,20 +175,22 @@ impl Resolver {
                 }
             }
         }
-        best.iter().map(|best| best.iter().sum::<f32>() / BEST as f32).collect()
+        best.iter().map(|best| best.iter().sum::<f32>() / BEST_PHRASES as f32).collect()
     }
 }
 
-/// Phrases, being gathered.
-#[derive(Default)]
-struct List {
+/// Every text that a query is compared with.
+#[derive(Debug, Default)]
+struct PhraseTable {
+    /// Normalised name or alias → capability.
     names: HashMap<String, usize>,
     capabilities: Vec<String>,
+    /// The capability of each text; `None` for unrelated phrases.
     owners: Vec<Option<usize>>,
     texts: Vec<String>,
 }
 
-impl List {
+impl PhraseTable {
     fn add_unrelated(&mut self, phrases: &[String]) {
         self.owners.extend(phrases.iter().map(|_| None));
         self.texts.extend_from_slice(phrases);
@@ -206,7 +200,7 @@ impl List {
         for definition in definitions {
             let capability = self.capability(&definition.name);
             for name in std::iter::once(&definition.name).chain(&definition.aliases) {
-                self.names.entry(normal(name)).or_insert(capability);
+                self.names.entry(normalize(name)).or_insert(capability);
                 self.push(&definition.name, name);
             }
             self.push(&definition.name, &definition.description);
@@ -231,43 +225,30 @@ impl List {
             self.capabilities.len() - 1
         })
     }
-
-    fn into_resolver(self, bundled: usize) -> Resolver {
-        Resolver {
-            grams: Grams::new(self.texts.iter().map(String::as_str)),
-            vectors: Vectors::new(self.texts.clone(), bundled),
-            names: self.names,
-            capabilities: self.capabilities,
-            owners: self.owners,
-            texts: self.texts,
-            bundled,
-        }
-    }
 }
 
 impl Catalog {
-    /// The capability that `question` means.
-    pub fn resolve(&self, question: &str, embed: Embed<'_>) -> Result<Resolved, Error> {
-        given("capability", question)?;
-        Ok(self.resolver.resolve(question, embed))
+    /// Finds the capability that a query means.
+    pub fn resolve(&self, query: &str, embed: Embed<'_>) -> Result<Resolved, Error> {
+        check_text("capability", query)?;
+        Ok(self.resolver.resolve(query, embed))
     }
 
-    /// The agent that `question` means: its id, its name, what people call it.
-    /// Whether a capability is called just this, by its name or an alias: then it is found without
-    /// comparing anything.
-    pub fn is_name(&self, question: &str) -> bool {
-        self.resolver.names.contains_key(&normal(question))
+    /// Whether a query is the name or an alias of a capability, so that resolving it is immediate.
+    pub fn is_name(&self, query: &str) -> bool {
+        self.resolver.phrases.names.contains_key(&normalize(query))
     }
 
-    pub fn resolve_agent(&self, question: &str) -> Result<&Agent, Error> {
-        given("agent", question)?;
-        if let Some(agent) = self.agents.iter().find(|agent| agent.agent == question) {
+    /// Finds the agent that a query means by its id, name or an alias.
+    pub fn resolve_agent(&self, query: &str) -> Result<&Agent, Error> {
+        check_text("agent", query)?;
+        if let Some(agent) = self.agents.iter().find(|agent| agent.agent == query) {
             return Ok(agent);
         }
-        let asked = normal(question);
+        let asked = normalize(query);
         let names = |agent: &Agent| -> Vec<String> {
             let own = [&agent.agent, &agent.name].into_iter().chain(&agent.aliases);
-            own.map(|name| normal(name)).collect()
+            own.map(|name| normalize(name)).collect()
         };
         let exact = self.agents.iter().find(|agent| names(agent).contains(&asked));
         if let Some(agent) = exact.or_else(|| self.only(|agent| is_near(&names(agent), &asked))) {
@@ -283,7 +264,7 @@ impl Catalog {
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
         let near = near.iter().map(|(_, agent)| agent.agent.clone()).collect();
-        Err(Error::AgentNotFound { asked: question.to_owned(), near })
+        Err(Error::AgentNotFound { asked: query.to_owned(), near })
     }
 
     fn only(&self, is_meant: impl Fn(&Agent) -> bool) -> Option<&Agent> {
@@ -293,13 +274,13 @@ impl Catalog {
     }
 }
 
-/// A slip of the fingers, or the name among other words (`the gemini cli please`).
+/// A typo, or the name among other words (`the gemini cli please`).
 fn is_near(names: &[String], asked: &str) -> bool {
     let within = format!(" {asked} ");
-    names.iter().any(|name| is_slip(name, asked) || within.contains(&format!(" {name} ")))
+    names.iter().any(|name| is_typo(name, asked) || within.contains(&format!(" {name} ")))
 }
 
-fn given(name: &'static str, text: &str) -> Result<(), Error> {
+fn check_text(name: &'static str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
         return Err(Error::Empty { name });
     }

@@ -1,4 +1,4 @@
-//! What are the authoritative sources for agent X and capability Y?
+//! `get_sources`: the sources of claims and how fresh they are.
 
 use chrono::NaiveDate;
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use crate::lookup::{PossibleMatch, alternatives};
 use crate::meaning::Embed;
 use crate::resolve::Resolved;
 
-/// From so many days on a source should be read again …
+/// A source that is older than this should be read again.
 pub const AGING_DAYS: i64 = 30;
-/// … and from so many on it should not be relied on.
+/// A source that is older than this should not be relied on.
 pub const STALE_DAYS: i64 = 90;
-/// Claims whose sources are given at once.
+/// How many claims one response has at most.
 pub const MAX_CLAIMS: usize = 100;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

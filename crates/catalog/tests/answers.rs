@@ -1,4 +1,4 @@
-//! The four questions, on the data that is built in.
+//! The four operations on the bundled data.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -26,7 +26,7 @@ fn day(date: &str) -> NaiveDate {
 }
 
 #[test]
-fn a_lookup_has_the_fields_of_the_contract() {
+fn lookup_has_the_fields_of_the_contract() {
     let answer = lookup(&Catalog::bundled(), "claude-code", "mcp").unwrap();
     let capability = &answer["capability"];
     assert_eq!(answer["agent"], "claude-code");
@@ -42,15 +42,18 @@ fn a_lookup_has_the_fields_of_the_contract() {
     let source = &capability["sources"][0];
     assert!(source["url"].is_string() && source["verifiedDate"].is_string());
     assert_eq!(source.as_object().unwrap().len(), 2);
-    assert_eq!(capability.get("matchConfidence"), None, "an alias is no guess");
+    assert_eq!(capability.get("matchConfidence"), None, "an alias resolves with certainty");
 }
 
 #[test]
-fn not_available_and_not_known_are_different() {
+fn distinguishes_unavailable_from_unknown() {
     let catalog = Catalog::bundled();
     let no = lookup(&catalog, "aider", "MCP Support").unwrap();
     assert_eq!(no["capability"]["available"], false);
-    assert!(!no["capability"]["sources"].as_array().unwrap().is_empty(), "a no has a source");
+    assert!(
+        !no["capability"]["sources"].as_array().unwrap().is_empty(),
+        "a negative claim has a source"
+    );
     let agent = catalog.agent("vscode-copilot").unwrap();
     let unknown = catalog.definitions().iter().find(|d| agent.claim(&d.name).is_none()).unwrap();
     let answer = lookup(&catalog, "vscode-copilot", &unknown.name).unwrap();
@@ -59,7 +62,7 @@ fn not_available_and_not_known_are_different() {
 }
 
 #[test]
-fn what_is_unclear_comes_back_as_a_choice_and_what_is_unknown_as_an_error() {
+fn ambiguous_capabilities_return_candidates_and_unknown_agents_an_error() {
     let catalog = Catalog::bundled();
     let choice = lookup(&catalog, "zed", "undo what it did").unwrap();
     assert_eq!(choice["matches"].as_array().unwrap().len(), 3);
@@ -72,7 +75,7 @@ fn what_is_unclear_comes_back_as_a_choice_and_what_is_unknown_as_an_error() {
 }
 
 #[test]
-fn who_lacks_a_capability_says_nothing_else() {
+fn comparison_rows_without_the_capability_carry_only_available() {
     let request = CompareRequest { capability: "mcp".to_owned(), agents: Vec::new() };
     let answer = Catalog::bundled().compare(&request, &|_| None).unwrap();
     let answer = serde_json::to_value(answer).unwrap();
@@ -93,7 +96,7 @@ fn who_lacks_a_capability_says_nothing_else() {
 }
 
 #[test]
-fn a_list_needs_a_filter_and_is_compact() {
+fn lists_need_a_filter_and_are_compact() {
     let catalog = Catalog::bundled();
     let ask = |agent: Option<&str>, category: Option<&str>| {
         let request =
@@ -114,7 +117,7 @@ fn a_list_needs_a_filter_and_is_compact() {
 }
 
 #[test]
-fn sources_say_how_fresh_they_are() {
+fn sources_have_a_freshness() {
     let ask = |today: &str, capability: Option<&str>| {
         let request = SourcesRequest {
             agent: Some("gemini-cli".to_owned()),
@@ -127,16 +130,20 @@ fn sources_say_how_fresh_they_are() {
     assert_eq!(one["total_available"], 1);
     let source = &one["claims"][0]["sources"][0];
     assert_eq!(source["freshness"], "fresh");
-    assert!(source["granularity"].is_string(), "asked for one, it says how close it is");
+    assert!(source["granularity"].is_string(), "sources of one capability are detailed");
     let all = ask("2026-12-31", None);
     assert!(all["claims"].as_array().unwrap().len() > 25);
     assert_eq!(all["claims"][0]["sources"][0]["freshness"], "aging");
-    assert_eq!(all["claims"][0]["sources"][0].get("evidence"), None, "all at once, it is brief");
+    assert_eq!(
+        all["claims"][0]["sources"][0].get("evidence"),
+        None,
+        "sources of many capabilities are brief"
+    );
     assert_eq!(ask("2027-06-01", None)["claims"][0]["sources"][0]["freshness"], "stale");
 }
 
 #[test]
-fn the_built_in_data_is_sound() {
+fn bundled_data_is_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/agents");
     assert_eq!(check_folder(&folder).unwrap(), []);
     let catalog = Catalog::bundled();
@@ -149,11 +156,11 @@ fn the_built_in_data_is_sound() {
         assert!(agent.capabilities.len() >= 26, "{} has too few claims", agent.agent);
     }
     let no = catalog.agents().iter().flat_map(|a| &a.capabilities).filter(|c| !c.available).count();
-    assert!(no >= 20, "absence is not the only no: {no}");
+    assert!(no >= 20, "too few claims are negative: {no}");
 }
 
 #[test]
-fn old_sources_first_warn_and_then_fail() {
+fn old_sources_warn_then_fail_the_check() {
     let catalog = Catalog::bundled();
     let worst = |today: &str| catalog.check(day(today)).first().map(|fault| fault.severity);
     assert_eq!(worst("2026-12-31"), Some(Severity::Warning));
@@ -179,31 +186,31 @@ fn own_agent(folder: &Path, name: &str, capability: &str) {
 }
 
 #[test]
-fn a_team_adds_its_own_agents_and_capabilities_or_replaces_them_all() {
+fn own_catalogs_extend_or_replace_the_bundled_one() {
     let folder = TempDir::new().unwrap();
     own_agent(folder.path(), "our-bot", "Telephone");
-    let undefined = Catalog::with_folder(folder.path(), Overlay::Besides).unwrap_err();
+    let undefined = Catalog::with_folder(folder.path(), Overlay::Extend).unwrap_err();
     assert!(undefined.to_string().contains("`Telephone` is not a capability"), "{undefined}");
     let definitions = json!({"capabilities": [{
         "name": "Telephone", "category": "office", "description": "Answer calls",
         "aliases": ["phone calls"]
     }]});
     fs::write(folder.path().join("capabilities.json"), definitions.to_string()).unwrap();
-    let both = Catalog::with_folder(folder.path(), Overlay::Besides).unwrap();
+    let both = Catalog::with_folder(folder.path(), Overlay::Extend).unwrap();
     assert_eq!(both.agents().len(), 11);
     let answer = lookup(&both, "Robbie", "phone calls").unwrap();
     assert_eq!(answer["capability"]["implementationNotes"]["setup"], "ring twice");
     assert!(lookup(&both, "claude", "hooks").is_ok());
-    let only = Catalog::with_folder(folder.path(), Overlay::Instead).unwrap();
+    let only = Catalog::with_folder(folder.path(), Overlay::Replace).unwrap();
     assert_eq!(only.agents().len(), 1);
     assert_eq!(lookup(&only, "claude", "hooks").unwrap_err().code(), "AGENT_NOT_FOUND");
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_says_why() {
+fn invalid_folders_are_rejected_with_a_reason() {
     let folder = TempDir::new().unwrap();
     let problem =
-        |folder: &Path| Catalog::with_folder(folder, Overlay::Besides).unwrap_err().to_string();
+        |folder: &Path| Catalog::with_folder(folder, Overlay::Extend).unwrap_err().to_string();
     assert!(problem(folder.path()).contains("there is no <agent>/capabilities.json"));
     assert!(problem(&folder.path().join("nowhere")).contains("nowhere"));
     fs::create_dir(folder.path().join("x")).unwrap();

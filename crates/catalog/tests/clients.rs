@@ -1,11 +1,11 @@
-//! The table of clients, and what is made of it.
+//! The table of clients, and the entries, snippets and paths derived from it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kenning_catalog::Catalog;
 use kenning_catalog::clients::{
-    Client, Format, Os, Scope, ServerEntry, Surroundings, all, entry, find, snippet,
+    Client, Environment, Format, Os, Scope, ServerEntry, all, entry, find, snippet,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn server() -> ServerEntry {
 }
 
 #[test]
-fn the_table_is_sound() {
+fn the_table_is_valid() {
     let catalog = Catalog::bundled();
     assert_eq!(all().len(), 11);
     for client in all() {
@@ -38,7 +38,7 @@ fn the_table_is_sound() {
 }
 
 #[test]
-fn every_agent_that_takes_servers_is_a_client() {
+fn every_agent_with_mcp_support_is_a_client() {
     let catalog = Catalog::bundled();
     for agent in catalog.agents() {
         let takes = agent.claim("MCP Support").is_some_and(|claim| claim.available);
@@ -48,7 +48,7 @@ fn every_agent_that_takes_servers_is_a_client() {
 }
 
 #[test]
-fn nobody_is_taken_for_another() {
+fn finds_clients_only_by_their_own_names() {
     let error = find("emacs").unwrap_err();
     assert_eq!(error.to_string(), "there is no client `emacs`");
     assert!(error.hint().contains("claude-code, claude-desktop, cursor"), "{}", error.hint());
@@ -57,7 +57,7 @@ fn nobody_is_taken_for_another() {
 }
 
 #[test]
-fn entries_have_the_form_that_each_client_wants() {
+fn entries_have_the_form_of_each_client() {
     let written = |id: &str| entry(find(id).unwrap(), &server());
     let (command, args) = ("/opt/ken ning", ["serve", "--root", "a \"b\"\\c"]);
     assert_eq!(written("cursor"), json!({"command": command, "args": args}));
@@ -72,9 +72,9 @@ fn entries_have_the_form_that_each_client_wants() {
     assert_eq!(entry(find("opencode").unwrap(), &with_env)["environment"], json!({"A": "b"}));
 }
 
-/// What is pasted must say the same as the entry, read by somebody else's parser.
+/// A snippet, read by an independent parser, has the same content as the entry.
 #[test]
-fn snippets_can_be_read_back() {
+fn snippets_parse_back_to_the_entry() {
     for client in all() {
         let text = snippet(client, &server());
         let read: Value = match client.format {
@@ -89,7 +89,7 @@ fn snippets_can_be_read_back() {
 }
 
 #[test]
-fn snippets_look_as_people_write_them() {
+fn snippets_are_readable() {
     let plain = ServerEntry { args: vec!["serve".to_owned()], ..server() };
     let shown = |id: &str| snippet(find(id).unwrap(), &plain);
     assert_eq!(
@@ -109,7 +109,7 @@ fn files(client: &Client, scope: Scope, os: Os, variables: &[(&str, &str)]) -> V
         let found = variables.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    let here = Surroundings {
+    let here = Environment {
         os,
         home: Path::new("/home/me"),
         project: Path::new("/project"),
@@ -120,7 +120,7 @@ fn files(client: &Client, scope: Scope, os: Os, variables: &[(&str, &str)]) -> V
 }
 
 #[test]
-fn files_are_where_each_system_has_them() {
+fn files_have_the_paths_of_each_system() {
     let user = |id: &str, os, variables: &[(&str, &str)]| {
         files(find(id).unwrap(), Scope::User, os, variables).remove(0)
     };

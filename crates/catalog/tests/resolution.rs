@@ -1,4 +1,4 @@
-//! Names as people say them, on a set that was written apart from the aliases and phrases.
+//! Resolution of natural queries, on a set that was written separately from aliases and phrases.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -44,7 +44,7 @@ fn matches(resolved: Resolved) -> Vec<Match> {
 }
 
 #[test]
-fn what_people_say_is_resolved() {
+fn resolves_natural_queries() {
     let (catalog, set) = (Catalog::bundled(), set());
     assert!(set.queries.len() >= 200);
     let (mut first, mut third, mut missed) = (0, 0, Vec::new());
@@ -64,7 +64,7 @@ fn what_people_say_is_resolved() {
 }
 
 #[test]
-fn what_does_not_exist_is_never_found_for_sure() {
+fn unknown_capabilities_are_never_confident() {
     let (catalog, set) = (Catalog::bundled(), set());
     assert!(set.unknown.len() >= 50);
     for asked in &set.unknown {
@@ -74,16 +74,16 @@ fn what_does_not_exist_is_never_found_for_sure() {
 }
 
 #[test]
-fn the_set_is_not_in_the_tables() {
+fn the_set_does_not_occur_in_the_phrases() {
     let known: Vec<String> =
         Catalog::bundled_texts().iter().map(|text| text.trim().to_lowercase()).collect();
     for asked in set().queries.iter().map(|asked| &asked.query).chain(&set().unknown) {
-        assert!(!known.contains(&asked.trim().to_lowercase()), "`{asked}` is in the tables");
+        assert!(!known.contains(&asked.trim().to_lowercase()), "`{asked}` is among the phrases");
     }
 }
 
 #[test]
-fn without_a_model_names_aliases_and_slips_are_answers_and_the_rest_is_a_choice() {
+fn without_a_model_only_names_aliases_and_typos_are_confident() {
     let catalog = Catalog::bundled();
     let resolve = |asked: &str| catalog.resolve(asked, &|_| None).unwrap();
     for (asked, meant, sure) in [
@@ -101,7 +101,7 @@ fn without_a_model_names_aliases_and_slips_are_answers_and_the_rest_is_a_choice(
 }
 
 #[test]
-fn agents_resolve_too() {
+fn resolves_agents() {
     let catalog = Catalog::bundled();
     for (asked, meant) in [
         ("Claude", "claude-code"),
@@ -120,12 +120,12 @@ fn agents_resolve_too() {
     }
 }
 
-/// The vectors are computed by the model that is built in; `cargo xtask docs` writes them anew.
+/// The bundled model computes the vectors; `cargo xtask docs` updates them.
 #[test]
-fn the_bundled_vectors_are_those_of_the_phrases() {
+fn bundled_vectors_match_the_phrases() {
     let texts = Catalog::bundled_texts();
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let bytes = kenning_catalog::meaning::file(&texts, |text| embed(text).unwrap());
+        let bytes = kenning_catalog::meaning::vectors_file(&texts, |text| embed(text).unwrap());
         std::fs::write(data("phrases.vectors"), bytes).unwrap();
         return;
     }

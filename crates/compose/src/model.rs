@@ -1,12 +1,11 @@
 //! Time, texts and hashes, as answers show them.
 
 use std::borrow::Cow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, NaiveDateTime, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
-use time::OffsetDateTime;
 
 /// Values that a generation is given.
 pub type Context = Map<String, Value>;
@@ -19,11 +18,13 @@ pub const SHOWN: usize = 20_000;
 pub struct Timestamp(pub i64);
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
+const FORMAT: &str = "%Y-%m-%dT%H:%M:%S%.3fZ";
+/// The same without characters that a file name cannot have everywhere.
+const FILE_NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 
 impl Timestamp {
     pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        Self(Utc::now().timestamp_millis())
     }
 
     #[must_use]
@@ -31,44 +32,27 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::from(days) * DAY))
     }
 
-    fn parts(self) -> (i32, u8, u8, u8, u8, u8, u16) {
-        let nanos = i128::from(self.0) * 1_000_000;
-        let date =
-            OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let (hour, minute, second, milli) = date.to_hms_milli();
-        (date.year(), date.month().into(), date.day(), hour, minute, second, milli)
+    fn date(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
 
     /// As part of a file's name: `2026-05-01T09-30-00-123Z`.
     pub(crate) fn file_name(self) -> String {
-        let (year, month, day, hour, minute, second, milli) = self.parts();
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{second:02}-{milli:03}Z")
+        self.date().format(FILE_NAME_FORMAT).to_string()
     }
 
     /// Either form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let numbers: Vec<i64> = text
-            .strip_suffix('Z')?
-            .split(['-', 'T', ':', '.'])
-            .map(|part| part.parse().ok())
-            .collect::<Option<_>>()?;
-        let [year, month, day, hour, minute, second, milli] = numbers[..] else { return None };
-        let month = time::Month::try_from(u8::try_from(month).ok()?).ok()?;
-        let date = time::Date::from_calendar_date(
-            i32::try_from(year).ok()?,
-            month,
-            u8::try_from(day).ok()?,
-        );
-        let days = date.ok()?.to_julian_day() - OffsetDateTime::UNIX_EPOCH.date().to_julian_day();
-        let of_day = ((hour * 60 + minute) * 60 + second) * 1_000 + milli;
-        Some(Self(i64::from(days) * DAY + of_day))
+        let date = [FORMAT, FILE_NAME_FORMAT]
+            .into_iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())?;
+        Some(Self(date.and_utc().timestamp_millis()))
     }
 }
 
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (year, month, day, hour, minute, second, milli) = self.parts();
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        write!(f, "{}", self.date().format(FORMAT))
     }
 }
 

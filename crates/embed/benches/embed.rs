@@ -1,4 +1,4 @@
-//! How fast the model loads, answers a query and takes in text.
+//! Measures loading the model, embedding a query, and embedding passages.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

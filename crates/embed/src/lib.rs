@@ -1,8 +1,10 @@
-//! Text to vector, and nothing else.
+//! Computes vectors of text.
 //!
 //! The model is all-MiniLM-L6-v2: 384 dimensions, at most 256 tokens, mean pooling, L2
-//! normalisation. Its weights are part of the binary, quantised to 8 bits per channel. Texts that
-//! are longer than the model's window are split, so that no part of them is invisible.
+//! normalisation. Its weights are part of the binary, quantised to 8 bits per channel. A text longer
+//! than the model's window is split, so that every part of it is embedded.
+//!
+//! **Invariant: this crate knows nothing of nodes, files or caches.**
 
 mod passage;
 
@@ -21,10 +23,10 @@ pub use passage::{Embedded, Passage};
 
 /// Length of every vector.
 pub const DIMENSIONS: usize = 384;
-/// What the model reads at once, its two markers included.
+/// The model's window, including its two markers.
 pub const MAX_TOKENS: usize = 256;
-/// A short text is not worth more of them.
-const QUESTION_CORES: usize = 4;
+/// A short text does not run faster on more.
+const QUERY_CORES: usize = 4;
 
 static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
 static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -34,12 +36,11 @@ pub struct Embedder {
     model: Model,
     tokenizer: Tokenizer,
     fingerprint: String,
-    /// A text is computed on one core; passages are spread over these. (Not with rayon: one of its
-    /// threads that waits for another pool takes up more work meanwhile, on the same stack.)
+    /// One thread each: a passage runs on one core, and passages run in parallel. Not rayon, whose
+    /// threads take up more work on the same stack while they wait for another pool.
     passage_pools: Vec<Arc<ThreadPool>>,
-    /// Somebody waits for the answer to a question: it is computed on several cores, and does not
-    /// wait for passages.
-    question_pool: Arc<ThreadPool>,
+    /// Queries are latency-sensitive: they run on several cores and do not queue behind passages.
+    query_pool: Arc<ThreadPool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +51,7 @@ pub enum LoadError {
     Weights(#[from] rten::LoadError),
     #[error("the model's tokenizer cannot be used: {0}")]
     Tokenizer(#[from] tokenizers::Error),
-    #[error("the model gives {0} dimensions; it must give {DIMENSIONS}")]
+    #[error("the model has {0} dimensions; it must have {DIMENSIONS}")]
     Dimensions(usize),
     #[error("the model cannot be run: {0}")]
     Run(#[from] EmbedError),
@@ -67,12 +68,12 @@ pub enum EmbedError {
 }
 
 impl Embedder {
-    /// The model that is built in.
+    /// The bundled model.
     pub fn bundled() -> Result<Self, LoadError> {
         Self::new(options().load_static_slice(WEIGHTS)?, WEIGHTS, TOKENIZER)
     }
 
-    /// A model from a folder with `model.onnx` and `tokenizer.json`.
+    /// Loads a model from a folder with `model.onnx` and `tokenizer.json`.
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
         let read = |name: &str| {
             let path = folder.join(name);
@@ -81,7 +82,7 @@ impl Embedder {
         let (weights, tokenizer) = (read("model.onnx")?, read("tokenizer.json")?);
         let model = options().load(weights.clone())?;
         let embedder = Self::new(model, &weights, &tokenizer)?;
-        match embedder.run(&passage::EMPTY, &embedder.question_pool)?.len() {
+        match embedder.run(&passage::EMPTY, &embedder.query_pool)?.len() {
             DIMENSIONS => Ok(embedder),
             other => Err(LoadError::Dimensions(other)),
         }
@@ -98,30 +99,30 @@ impl Embedder {
             tokenizer,
             fingerprint: hash.finalize().to_hex()[..16].to_owned(),
             passage_pools: single_pools(),
-            question_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUESTION_CORES))),
+            query_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUERY_CORES))),
         })
     }
 
-    /// Names the model; vectors of different models cannot be compared.
+    /// Identifies the model: vectors of different models cannot be compared.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// The vector of a short text, such as a question. What is beyond the window is not seen.
+    /// The vector of a short text, such as a query. Text beyond the window is ignored.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokenizer.encode_fast(text, true)?.get_ids().to_vec();
-        self.run(&passage::clipped(tokens), &self.question_pool)
+        self.run(&passage::clipped(tokens), &self.query_pool)
     }
 
-    /// The vectors of passages of any length, on all cores.
+    /// The vectors of passages of any length, computed on all cores.
     pub fn embed_passages(&self, passages: &[Passage<'_>]) -> Result<Vec<Embedded>, EmbedError> {
         let next = AtomicUsize::new(0);
         let work = |pool: &Arc<ThreadPool>| {
             let mut done = Vec::new();
             loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let Some(passage) = passages.get(place) else { return Ok(done) };
-                done.push((place, self.embed_passage(passage, pool)?));
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(passage) = passages.get(index) else { return Ok(done) };
+                done.push((index, self.embed_passage(passage, pool)?));
             }
         };
         let outcomes: Vec<Result<Vec<_>, EmbedError>> = std::thread::scope(|scope| {
@@ -134,7 +135,7 @@ impl Embedder {
         for outcome in outcomes {
             done.extend(outcome?);
         }
-        done.sort_by_key(|(place, _)| *place);
+        done.sort_by_key(|(index, _)| *index);
         Ok(done.into_iter().map(|(_, embedded)| embedded).collect())
     }
 
@@ -149,9 +150,9 @@ impl Embedder {
         Ok(Embedded { windows: windows.into_iter().map(|w| w.range).collect(), vectors })
     }
 
-    /// One run of the model over one text. Texts are not run together: activations are quantised
-    /// by their range in a run, so that a vector would depend on its neighbours, and with the
-    /// weights packed it would not be faster.
+    /// Runs the model on one text. Texts are not batched: activations are quantised by their range in
+    /// a run, so a vector would depend on the other texts, and with packed weights a batch is not
+    /// faster.
     fn run(&self, tokens: &[u32], pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
         let ids = NdTensor::from_fn([1, tokens.len()], |[_, token]| tokens[token].cast_signed());
         let mask = NdTensor::full([1, tokens.len()], 1_i32);
@@ -168,7 +169,7 @@ impl Embedder {
     }
 }
 
-/// As many pools of one thread as there are cores.
+/// One single-threaded pool per core.
 fn single_pools() -> Vec<Arc<ThreadPool>> {
     (0..cores()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
 }
@@ -177,14 +178,14 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Packing the weights once when they are loaded makes every run several times faster.
+/// Packs the weights once on loading, which makes every run several times faster.
 fn options() -> ModelOptions {
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
     options
 }
 
-/// The mean over the tokens of a text, as a vector of length 1.
+/// Mean pooling and L2 normalisation.
 fn mean(states: NdTensorView<'_, f32, 2>) -> Vec<f32> {
     let mut sum = vec![0.0_f32; states.size(1)];
     for token in 0..states.size(0) {

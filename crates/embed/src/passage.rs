@@ -1,4 +1,4 @@
-//! Texts that may be longer than the model's window.
+//! Splits texts that are longer than the model's window.
 
 use std::ops::Range;
 
@@ -8,26 +8,26 @@ use crate::{DIMENSIONS, EmbedError, MAX_TOKENS};
 
 const START: u32 = 101;
 const END: u32 = 102;
-/// A text of no words.
+/// The tokens of an empty text.
 pub(crate) const EMPTY: [u32; 2] = [START, END];
-/// Neighbouring windows share this many tokens, so that no sentence is cut in both.
+/// Neighbouring windows share this many tokens, so that a sentence cut in one is whole in the other.
 const OVERLAP: usize = 32;
-/// A title longer than this says too little for the room it takes.
+/// Tokens of a title beyond this are dropped, to leave the window to the text.
 const MAX_TITLE: usize = 48;
 
-/// A text with the title that every stretch of it is read under.
+/// A text and its title, which is put before every window of the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage<'a> {
     pub title: &'a str,
     pub text: &'a str,
 }
 
-/// The vectors of a passage, one for each stretch that fits in the model's window.
+/// The vectors of a passage, one for each window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedded {
-    /// The stretches, as bytes of the passage's text. They cover it.
+    /// Byte ranges of the passage's text, which together cover it.
     pub windows: Vec<Range<usize>>,
-    /// Their vectors, one after the other.
+    /// Their vectors, concatenated.
     pub vectors: Vec<f32>,
 }
 
@@ -41,12 +41,12 @@ impl Passage<'_> {
         let title = tokenizer.encode_fast(self.title, false)?;
         let title = &title.get_ids()[..title.get_ids().len().min(MAX_TITLE)];
         let text = tokenizer.encode(self.text, false)?;
-        let room = MAX_TOKENS - 2 - title.len();
+        let capacity = MAX_TOKENS - 2 - title.len();
         let total = text.get_ids().len();
         let mut windows = Vec::new();
         let mut start = 0;
         loop {
-            let end = (start + room).min(total);
+            let end = (start + capacity).min(total);
             let body = &text.get_ids()[start..end];
             let tokens = [&[START], title, body, &[END]].concat();
             windows.push(Window { range: self.bytes(&text, start..end), tokens });
@@ -57,7 +57,7 @@ impl Passage<'_> {
         }
     }
 
-    /// The bytes behind some tokens; the first and the last window reach to the text's ends.
+    /// The bytes of some tokens. The first and the last window extend to the ends of the text.
     fn bytes(&self, text: &Encoding, tokens: Range<usize>) -> Range<usize> {
         let offsets = text.get_offsets();
         let start = if tokens.start == 0 { 0 } else { offsets[tokens.start].0 };
@@ -71,7 +71,7 @@ impl Embedded {
         self.vectors.chunks_exact(DIMENSIONS)
     }
 
-    /// Windows and vectors as they are kept: little-endian `u32` pairs and `f32`s.
+    /// Windows and vectors as stored: little-endian `u32` pairs and `f32`s.
     pub fn to_bytes(&self) -> (Vec<u8>, Vec<u8>) {
         let bound = |at: usize| u32::try_from(at).unwrap_or(u32::MAX).to_le_bytes();
         let windows =
@@ -80,8 +80,8 @@ impl Embedded {
         (windows.flatten().collect(), vectors.collect())
     }
 
-    /// Whether every vector has the length that the model gives it. Bytes that were damaged where
-    /// they lay are still numbers, but hardly ever of that length.
+    /// Whether every vector has length 1, as the model produces. Vectors corrupted in storage are
+    /// still numbers, but hardly ever of that length.
     pub fn is_sound(&self) -> bool {
         self.vectors.chunks(DIMENSIONS).all(|vector| {
             let length: f32 = vector.iter().map(|value| value * value).sum();
@@ -89,18 +89,18 @@ impl Embedded {
         })
     }
 
-    /// What [`Embedded::to_bytes`] made; `None` if it cannot be.
+    /// Reads the bytes of [`Embedded::to_bytes`]; `None` if they are invalid.
     pub fn from_bytes(windows: &[u8], vectors: &[u8]) -> Option<Self> {
         let bounds: Vec<usize> =
             words(windows)?.map(|word| u32::from_le_bytes(word) as usize).collect();
         let vectors: Vec<f32> = words(vectors)?.map(f32::from_le_bytes).collect();
         let windows: Vec<Range<usize>> =
             bounds.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
-        let sound = !windows.is_empty()
+        let valid = !windows.is_empty()
             && bounds.len() == windows.len() * 2
             && vectors.len() == windows.len() * DIMENSIONS
             && vectors.iter().all(|value| value.is_finite());
-        sound.then_some(Self { windows, vectors })
+        valid.then_some(Self { windows, vectors })
     }
 }
 
@@ -109,7 +109,7 @@ fn words(bytes: &[u8]) -> Option<impl Iterator<Item = [u8; 4]>> {
     rest.is_empty().then(|| words.iter().copied())
 }
 
-/// Cut to the model's window, with the end marker in its place.
+/// Truncates to the model's window and keeps the end marker.
 pub(crate) fn clipped(mut tokens: Vec<u32>) -> Vec<u32> {
     if tokens.len() > MAX_TOKENS {
         tokens.truncate(MAX_TOKENS - 1);

@@ -1,10 +1,10 @@
-//! The quantised model against the original.
+//! Compares the quantised model with the original.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use kenning_embed::{DIMENSIONS, Embedded, Embedder, Passage};
 
-/// Vectors that sentence-transformers computed in full precision.
+/// Texts and their vectors, computed by sentence-transformers in full precision.
 fn reference() -> (Vec<String>, Vec<Vec<f32>>) {
     let texts = serde_json::from_str(include_str!("reference-texts.json")).unwrap();
     let values = include_bytes!("reference-vectors.f32").chunks_exact(4);
@@ -32,7 +32,7 @@ fn vectors_agree_with_the_full_precision_model() {
 }
 
 #[test]
-fn neighbours_stay_neighbours() {
+fn nearest_neighbours_agree_with_the_full_precision_model() {
     let (texts, expected) = reference();
     let embedder = Embedder::bundled().unwrap();
     let vectors: Vec<Vec<f32>> = texts.iter().map(|text| embedder.embed(text).unwrap()).collect();
@@ -44,11 +44,11 @@ fn neighbours_stay_neighbours() {
         };
         same += usize::from(nearest(&vectors) == nearest(&expected));
     }
-    assert!(same * 10 >= texts.len() * 9, "{same} of {} keep their neighbour", texts.len());
+    assert!(same * 10 >= texts.len() * 9, "{same} of {} keep their nearest neighbour", texts.len());
 }
 
 #[test]
-fn passages_are_embedded_as_texts_are() {
+fn short_passages_have_the_vectors_of_their_texts() {
     let embedder = Embedder::bundled().unwrap();
     let texts = ["short", "A somewhat longer text about rotating signing keys.", ""];
     let passages: Vec<Passage<'_>> = texts.iter().map(|text| Passage { title: "", text }).collect();
@@ -61,7 +61,7 @@ fn passages_are_embedded_as_texts_are() {
 }
 
 #[test]
-fn long_texts_are_split_and_nothing_is_invisible() {
+fn long_texts_are_split_and_embedded_to_the_end() {
     let embedder = Embedder::bundled().unwrap();
     let mut text = "The weather report mentions rain and wind again. ".repeat(100);
     text += "Database migrations must take short locks only.";
@@ -76,11 +76,11 @@ fn long_texts_are_split_and_nothing_is_invisible() {
     let query = embedder.embed("how to migrate a database without long locks").unwrap();
     let best = embedded.vectors().map(|vector| cosine(&query, vector)).fold(0.0, f32::max);
     let first = cosine(&query, embedded.vectors().next().unwrap());
-    assert!(best > first + 0.1, "the end of the text is seen: {best} against {first}");
+    assert!(best > first + 0.1, "the end of the text is embedded: {best} against {first}");
 }
 
 #[test]
-fn what_is_kept_comes_back_and_damage_is_noticed() {
+fn stored_bytes_round_trip_and_invalid_ones_are_rejected() {
     let embedder = Embedder::bundled().unwrap();
     let embedded =
         &embedder.embed_passages(&[Passage { title: "T", text: "some text" }]).unwrap()[0];
@@ -92,13 +92,13 @@ fn what_is_kept_comes_back_and_damage_is_noticed() {
 }
 
 #[test]
-fn a_folder_without_a_model_is_named() {
+fn names_the_missing_file_of_a_model() {
     let error = Embedder::load(std::path::Path::new("nowhere")).unwrap_err().to_string();
     assert!(error.contains("nowhere/model.onnx"), "{error}");
 }
 
 #[test]
-fn the_fingerprint_names_the_model() {
+fn the_fingerprint_has_16_digits() {
     let embedder = Embedder::bundled().unwrap();
     assert_eq!(embedder.fingerprint().len(), 16);
 }

@@ -1,16 +1,19 @@
-//! What goes through the wrapper.
+//! Bytes between a client and a wrapped server.
 
 use kenning_gaps::contract::Offer;
 use kenning_wrap::trial::{Passed, pass};
 
-/// What parts the client's bytes from the server's in an input.
-const PARTING: u8 = 0;
+use crate::SEPARATOR;
+
 const NOTHING: Offer = Offer { tool: false, intent: false };
 
-/// Without a contract every byte goes by as it was. With it no line is lost or made up but for the
-/// one tool we answer, and what is changed is JSON still.
-pub fn proxy(bytes: &[u8]) {
-    let mut sides = bytes.splitn(3, |&byte| byte == PARTING);
+/// An input has three parts: its first part's length is the size of the pieces that the server's
+/// bytes arrive in, then come the client's bytes and the server's.
+///
+/// Without the contract every byte passes unchanged. With it no line is lost or added except answers
+/// of the one tool that the proxy serves, and a line that was changed is still JSON.
+pub(crate) fn proxy(bytes: &[u8]) {
+    let mut sides = bytes.splitn(3, |&byte| byte == SEPARATOR);
     let (size, client) = (sides.next().unwrap_or_default(), sides.next().unwrap_or_default());
     let server = sides.next().unwrap_or_default();
     let size = size.len().max(1);
@@ -23,11 +26,11 @@ pub fn proxy(bytes: &[u8]) {
 
     let whole = pass(client, server, usize::MAX, Offer::default());
     let pieces = pass(client, server, size, Offer::default());
-    assert_eq!(pieces.to_server, whole.to_server, "pieces make no difference");
+    assert_eq!(pieces.to_server, whole.to_server, "pieces must make no difference");
     check_lines(client, server, &whole);
 }
 
-/// Whether something hidden may be in what the server says of its tools, which is then shown.
+/// Whether tool descriptions may contain hidden characters, which the proxy escapes.
 fn hides(server: &[u8]) -> bool {
     !server.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
         || server.contains(&b'\\')
@@ -35,8 +38,8 @@ fn hides(server: &[u8]) -> bool {
 
 fn check_lines(client: &[u8], server: &[u8], passed: &Passed) {
     let lines = |bytes: &[u8]| bytes.split(|&byte| byte == b'\n').count() - 1;
-    assert!(lines(&passed.to_server) <= lines(client), "lines are made up");
-    assert_eq!(lines(&passed.to_client), lines(server) + passed.answered, "lines are lost");
+    assert!(lines(&passed.to_server) <= lines(client), "lines were added");
+    assert_eq!(lines(&passed.to_client), lines(server) + passed.answered, "lines were lost");
     let known: Vec<&[u8]> = client.split(|&byte| byte == b'\n').collect();
     for line in passed.to_server.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let is_json = || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();

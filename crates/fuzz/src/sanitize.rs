@@ -4,7 +4,7 @@ use kenning_sanitize::{has_hidden, sanitize, sanitize_value};
 use serde_json::Value;
 
 /// Sanitised text hides nothing, alone and inside JSON, and sanitising twice changes nothing.
-pub fn sanitized(bytes: &[u8]) {
+pub(crate) fn sanitized(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let once = sanitize(&text);
     assert!(!has_hidden(&once));

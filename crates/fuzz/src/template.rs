@@ -1,4 +1,4 @@
-//! Templates that a workspace brings along.
+//! Templates in the configs of a workspace.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,40 +8,41 @@ use kenning_compose::{Compose, Limits, Parts};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const OUTSIDE: &str = "nobody may read this";
+use crate::SECRET;
+
 const OUTPUT: usize = 20_000;
 
 thread_local! {
-    static BENCH: Bench = Bench::new();
+    static WORKSPACE: Workspace = Workspace::new();
 }
 
-/// A template comes to an end within its limits, and sees nothing outside of the workspace.
-pub fn template(source: &[u8]) {
+/// A template ends within its limits and reads nothing outside of the workspace.
+pub(crate) fn template(source: &[u8]) {
     let source = String::from_utf8_lossy(source);
-    BENCH.with(|bench| {
-        let Some(text) = bench.render(&source) else { return };
+    WORKSPACE.with(|workspace| {
+        let Some(text) = workspace.render(&source) else { return };
         assert!(text.len() <= OUTPUT, "{} bytes", text.len());
-        assert!(!text.contains(OUTSIDE), "{source}");
+        assert!(!text.contains(SECRET), "{source}");
     });
 }
 
-struct Bench {
+struct Workspace {
     compose: Compose,
     config: PathBuf,
     _folder: TempDir,
 }
 
-impl Bench {
+impl Workspace {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let within = |name: &str| folder.path().join(name);
         let configs = within("workspace/.kenning/compose/content");
         fs::create_dir_all(&configs).unwrap();
-        fs::write(within("secret.txt"), OUTSIDE).unwrap();
+        fs::write(within("secret.txt"), SECRET).unwrap();
         fs::write(within("workspace/part.j2"), "part {{ n }}{% include 'part.j2' %}").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(within("secret.txt"), within("workspace/link.j2")).unwrap();
-        // Small, so that running into them takes no time.
+        // Small, so that reaching them is quick.
         let limits = Limits {
             max_content_size_bytes: 1_000_000,
             template_fuel: 20_000,

@@ -11,23 +11,24 @@ use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use tempfile::TempDir;
 
-const OUTSIDE: &str = "outside of the workspace";
+use crate::SECRET;
 
-/// No URI reads anything outside of the knowledge base and the workspace.
-pub fn uri(bytes: &[u8]) {
+/// No URI reads a file outside of the base and the workspace.
+pub(crate) fn uri(bytes: &[u8]) {
     let uri = String::from_utf8_lossy(bytes);
-    let Ok(read) = state().read(&uri) else { return };
-    assert!(!read.text.contains(OUTSIDE), "{uri}");
+    let Ok(read) = app().read(&uri) else { return };
+    assert!(!read.text.contains(SECRET), "{uri}");
 }
 
-/// An application in a folder of its own, which is left to the system when the process ends.
-fn state() -> &'static AppState {
-    static STATE: OnceLock<(AppState, TempDir)> = OnceLock::new();
-    let (state, _) = STATE.get_or_init(|| {
+/// Shared by all inputs, because opening it takes longer than a read. The folder remains when the
+/// process ends.
+fn app() -> &'static AppState {
+    static APP: OnceLock<(AppState, TempDir)> = OnceLock::new();
+    let (app, _) = APP.get_or_init(|| {
         let folder = TempDir::new().unwrap();
         (open(&folder), folder)
     });
-    state
+    app
 }
 
 fn open(folder: &TempDir) -> AppState {
@@ -35,8 +36,8 @@ fn open(folder: &TempDir) -> AppState {
     for name in ["base/guides", "workspace/.kenning/compose/content", "state"] {
         fs::create_dir_all(within(name)).unwrap();
     }
-    fs::write(within("secret.md"), OUTSIDE).unwrap();
-    fs::write(within("workspace/.kenning/secret.json"), format!("{{\"x\": \"{OUTSIDE}\"}}"))
+    fs::write(within("secret.md"), SECRET).unwrap();
+    fs::write(within("workspace/.kenning/secret.json"), format!("{{\"x\": \"{SECRET}\"}}"))
         .unwrap();
     fs::write(within("base/README.md"), "# Readme\n\n## Part {#part}\n\ntext\n").unwrap();
     fs::write(within("base/guides/SETUP %41.md"), "# Setup\n\n## Linux\n\ntext\n").unwrap();

@@ -1,4 +1,4 @@
-//! Inputs that are known, tried without fuzzing: what was found once is not found again.
+//! Runs every target on its seeds, so that what fuzzing found once stays fixed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -13,7 +13,7 @@ fn seeds(target: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn known_inputs_do_no_harm() {
+fn seeds_do_no_harm() {
     for (name, target) in TARGETS {
         let seeds = seeds(name);
         assert!(seeds.len() >= 3, "{name} has {} seeds", seeds.len());
@@ -29,7 +29,7 @@ fn known_inputs_do_no_harm() {
 }
 
 #[test]
-fn every_folder_of_seeds_has_a_target() {
+fn every_seed_folder_has_a_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut folders: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();

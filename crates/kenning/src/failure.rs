@@ -55,3 +55,9 @@ impl From<std::io::Error> for Failure {
         Self::new(error.to_string())
     }
 }
+
+impl From<kenning_settings::Error> for Failure {
+    fn from(error: kenning_settings::Error) -> Self {
+        Self { hint: error.hint, ..Self::usage(error.message) }
+    }
+}

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use kenning::cli::Cli;
-use kenning::settings::{DEFAULTS, Layers, Sources, env_name};
 use kenning_catalog::clients::{self, Scope};
 use kenning_mcp::inventory::Access;
 use kenning_mcp::tool::{CommonError, UNAVAILABLE};
 use kenning_mcp::{Inventory, Toolset};
+use kenning_settings::{DEFAULTS, Layers, Sources, env_name};
 use serde_json::{Value, json};
 
 const MCP_NAME: &str = "io.github.kenning-mcp/kenning";

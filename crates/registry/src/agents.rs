@@ -1,4 +1,4 @@
-//! The agents themselves: add, list, rename, remove.
+//! Adds, lists, renames and removes agents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl Registry {
         self.rename_agent_if(request, None)
     }
 
-    /// Renames only if the agent is still as the caller saw it.
+    /// Fails if the agent no longer has the expected revision.
     pub fn rename_agent_if(
         &self,
         request: &RenameAgentRequest,
@@ -148,7 +148,7 @@ impl Registry {
         self.remove_agent_if(request, None)
     }
 
-    /// Removes only if the agent is still as the caller saw it.
+    /// Fails if the agent no longer has the expected revision.
     pub fn remove_agent_if(
         &self,
         request: &RemoveAgentRequest,
@@ -160,7 +160,7 @@ impl Registry {
         Ok(RemoveAgentResponse { success: true, agent_id, capabilities_removed, message })
     }
 
-    /// The id of an agent that a person named by id or by name.
+    /// The id of an agent given by id or by name, as on the command line.
     pub fn resolve_agent(&self, id_or_name: &str) -> Result<i64, Error> {
         if let Ok(id) = id_or_name.parse() {
             return check_agent_id(id);

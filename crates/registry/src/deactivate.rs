@@ -1,4 +1,4 @@
-//! `deactivate_capability`: the agent has it, and does not use it now.
+//! `deactivate_capability`: the agent still has the skill but does not use it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,12 +31,12 @@ pub struct DeactivateResponse {
 }
 
 impl Registry {
-    /// Doing it twice is as good as once.
+    /// Idempotent: deactivating an inactive capability succeeds.
     pub fn deactivate(&self, request: &DeactivateRequest) -> Result<DeactivateResponse, Error> {
         self.deactivate_if(request, None)
     }
 
-    /// Deactivates only if the agent is still as the caller saw it.
+    /// Fails if the agent no longer has the expected revision.
     pub fn deactivate_if(
         &self,
         request: &DeactivateRequest,

@@ -1,4 +1,4 @@
-//! What can be wrong, in the flat form of the contract: a code, a message, details.
+//! Errors in the flat form of the contract: a code, a message, details.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub enum Error {
     InvalidArgument { argument: String, problem: String },
     #[error("Agent {agent_id} has changed in the meantime")]
     Changed { agent_id: i64 },
-    /// What exactly failed is for the log: it may name hosts and tables.
+    /// The source is for the log only: it may name hosts and tables.
     #[error("Database operation failed")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -145,21 +145,21 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AgentNotFound { .. } | Self::AgentNotNamed { .. } => {
-                "`kenning agents list` lists the agents there are, `kenning agents add` adds one"
+                "`kenning agents list` lists the agents, `kenning agents add` adds one"
             }
-            Self::AgentExists { .. } => "choose another name and id, or use the agent there is",
-            Self::InvalidSemver { .. } => "versions are those of semver.org, like 1.2.0",
-            Self::DuplicateCapability { .. } => "`upsert: true` updates what is there",
+            Self::AgentExists { .. } => "choose another name and id, or use the existing agent",
+            Self::InvalidSemver { .. } => "versions follow semver.org, for example 1.2.0",
+            Self::DuplicateCapability { .. } => "`upsert: true` updates existing capabilities",
             Self::CapabilityNotFound { .. } => {
                 "`get_agent_capabilities` with `active_only: false` lists what the agent has"
             }
-            Self::Changed { .. } => "read it again, and decide anew",
+            Self::Changed { .. } => "read the agent again and retry with its new revision",
             Self::InvalidArgument { .. } | Self::Database(_) => return None,
         })
     }
 }
 
-/// As many names as one reads.
+/// The first few names.
 fn quoted(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let shown: Vec<String> =

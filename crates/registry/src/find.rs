@@ -1,8 +1,8 @@
-//! Skills ranked by a question.
+//! Ranks skills for a query.
 //!
-//! Two signs are weighed: how many of the question's words stand in the skill, and how close a
-//! [`Ranker`] finds their meanings. Either alone can carry a skill; both together carry it
-//! further.
+//! Two scores are combined: the share of the query's words that occur in the skill, and the
+//! similarity of meaning that a [`Ranker`] computes. Either alone can find a skill; both together
+//! rank it higher.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,16 +11,16 @@ use serde_json::Value;
 use crate::model::Metadata;
 use crate::store::Skill;
 
-/// What scores less has nothing to do with the question.
+/// Skills with a lower score are left out.
 const MIN_RELEVANCE: f64 = 0.25;
-/// How far words alone can carry a skill.
+/// The score of a skill that has all words of the query, and nothing else in its favour.
 const WORDS_WEIGHT: f64 = 0.6;
-/// How much of a skill's metadata is looked at, in characters.
+/// How much of a skill's text is ranked, in characters.
 const MAX_TEXT: usize = 2_000;
 
-/// Says how close texts are in meaning to a question.
+/// Compares texts with a query by meaning.
 pub trait Ranker: Send + Sync {
-    /// One number from 0 to 1 for each text, in their order.
+    /// A similarity from 0 to 1 for each text, in order.
     fn similarity(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, RankError>;
 }
 
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Knows nothing of meanings: words are all there is.
+/// Finds no similarity of meaning, so that only words count.
 #[derive(Debug, Clone, Copy)]
 pub struct Words;
 
@@ -53,7 +53,7 @@ impl Ranker for Words {
     }
 }
 
-/// How well each version of a skill answers a question.
+/// Scores by skill name and version.
 #[derive(Debug, Default)]
 pub(crate) struct Relevance(HashMap<String, HashMap<String, f64>>);
 
@@ -78,19 +78,19 @@ impl Relevance {
     }
 }
 
-/// Those skills that have to do with the question.
+/// Scores the skills and keeps the relevant ones.
 pub(crate) fn rank(query: &str, skills: &[Skill], ranker: &dyn Ranker) -> Relevance {
     let texts: Vec<String> =
         skills.iter().map(|skill| text(&skill.skill_name, skill.metadata.as_ref())).collect();
     let similarities = ranker.similarity(query, &texts).unwrap_or_else(|error| {
-        tracing::warn!(%error, "skills are ranked by their words alone");
+        tracing::warn!(%error, "ranking by meaning failed; ranking skills by words alone");
         Vec::new()
     });
-    let asked = words(query);
+    let query = words(query);
     let mut relevance = Relevance::default();
     for (index, (skill, text)) in skills.iter().zip(&texts).enumerate() {
         let similarity = similarities.get(index).copied().unwrap_or_default();
-        let score = weigh(f64::from(similarity), share(&asked, &words(text)));
+        let score = weigh(f64::from(similarity), share(&query, &words(text)));
         if score >= MIN_RELEVANCE {
             let versions = relevance.0.entry(skill.skill_name.clone()).or_default();
             let best = versions.entry(skill.version.clone()).or_default();
@@ -107,13 +107,13 @@ pub(crate) fn better(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-/// One minus the chance that both signs are wrong, to four digits.
+/// One minus the probability that both scores are wrong, to four digits.
 fn weigh(similarity: f64, words: f64) -> f64 {
     let either = 1.0 - (1.0 - similarity.clamp(0.0, 1.0)) * (1.0 - WORDS_WEIGHT * words);
     (either * 10_000.0).round() / 10_000.0
 }
 
-/// What a skill says about itself: its name as words, and all text in its metadata.
+/// The text of a skill: its name as words, and all strings in its metadata.
 pub fn text(skill_name: &str, metadata: Option<&Metadata>) -> String {
     let mut text = skill_name.replace(['-', '_', '/', '.'], " ");
     for value in metadata.into_iter().flat_map(Metadata::values) {
@@ -137,15 +137,15 @@ fn collect(value: &Value, text: &mut String) {
     }
 }
 
-/// How many of the words asked for are there.
-fn share(asked: &BTreeSet<String>, there: &BTreeSet<String>) -> f64 {
-    if asked.is_empty() {
+/// The share of the query's words that the text has.
+fn share(query: &BTreeSet<String>, text: &BTreeSet<String>) -> f64 {
+    if query.is_empty() {
         return 0.0;
     }
-    asked.intersection(there).count() as f64 / asked.len() as f64
+    query.intersection(text).count() as f64 / query.len() as f64
 }
 
-/// Words in small letters, without endings and without those that every question has.
+/// Lower-case stems, without the words that every query has.
 fn words(text: &str) -> BTreeSet<String> {
     let text = text.to_lowercase();
     text.split(|c: char| !c.is_alphanumeric())
@@ -154,7 +154,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Enough for `deploys`, `deploying`, `deployed` and `deployment` to be the same.
+/// Makes `deploys`, `deploying`, `deployed` and `deployment` the same.
 fn stem(word: &str) -> &str {
     let endings = ["ments", "ment", "ing", "ers", "er", "ed", "es", "s"];
     let stripped = endings.iter().find_map(|ending| word.strip_suffix(ending));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn words_alone_find_a_skill() {
+    fn finds_a_skill_by_words_alone() {
         let skills = [
             skill("k8s", &json!({"description": "Deploys services to Kubernetes"})),
             skill("cooking", &json!({"description": "Soups"})),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ranker_that_fails_does_not_take_the_words_with_it() {
+    fn ranks_by_words_when_the_ranker_fails() {
         let broken = |_: &str, _: &[String]| Err(RankError::new(std::io::Error::other("no model")));
         let skills = [skill("rust-testing", &Value::Null)];
         assert_eq!(rank("testing rust", &skills, &broken).best(1), ["rust-testing"]);

@@ -1,4 +1,4 @@
-//! `get_agent_capabilities`: what one agent has.
+//! `get_agent_capabilities`: the skills of one agent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ impl Registry {
         if let Some(name) = &request.skill_name {
             check_name("skill_name", name)?;
         }
-        // The counts are those of the whole agent, so all of it is read; the filters come after.
+        // The counts cover the whole agent, so everything is read and filtered here.
         let held = self.store.held(agent_id)?;
         let total_count = held.capabilities.len();
         let active_count = held.capabilities.iter().filter(|one| one.active).count();
@@ -95,7 +95,7 @@ impl GetResponse {
         Formatted { found: self, text }
     }
 
-    /// The answer for people: format `human`.
+    /// The text of `format: human`.
     pub fn human(&self) -> String {
         let mut text = format!(
             "Agent {} Capabilities:\nTotal: {} | Active: {}\n",

@@ -1,13 +1,12 @@
-//! The registry: agents, and the skills they really have.
+//! The registry: agents and the skills they have.
 //!
-//! The [`Registry`] answers four questions of the contract — [`register`], [`get`], [`list`],
-//! [`deactivate`] — and those about the [`agents`] themselves. [`skills`] reads `SKILL.md` folders
-//! from the usual [`places`], and [`sync`] brings an agent's capabilities in step with them.
-//! [`find`] ranks skills by what a question means. What is remembered lies on a [`RegistryStore`], which
-//! somebody else builds; what can be wrong is an [`Error`] with the contract's codes.
+//! [`Registry`] implements the four operations of the contract ([`register`], [`get`], [`list`],
+//! [`deactivate`]) and those on the [`agents`] themselves. [`skills`] reads `SKILL.md` folders from
+//! the usual [`places`], and [`sync`] updates an agent's capabilities to match them. [`find`] ranks
+//! skills for a query. A [`RegistryStore`], implemented elsewhere, holds the data. [`Error`] has the
+//! contract's codes.
 //!
-//! Requests and answers are the product's contract: the same types stand behind the MCP tools, the
-//! command line and REST.
+//! Requests and responses are a public contract: MCP tools, command line and REST use the same types.
 
 pub mod agents;
 pub mod deactivate;
@@ -39,19 +38,19 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry that finds skills by their words.
+    /// A registry that ranks skills by their words alone.
     pub fn new(store: Arc<dyn RegistryStore>) -> Self {
         Self { store, ranker: Arc::new(find::Words), clock: Timestamp::now }
     }
 
-    /// Finds skills by what they mean, too.
+    /// Ranks skills by meaning as well.
     #[must_use]
     pub fn with_ranker(mut self, ranker: Arc<dyn Ranker>) -> Self {
         self.ranker = ranker;
         self
     }
 
-    /// Takes the time from elsewhere.
+    /// Replaces the system clock, for tests.
     #[must_use]
     pub fn with_clock(mut self, clock: fn() -> Timestamp) -> Self {
         self.clock = clock;

@@ -1,4 +1,4 @@
-//! `list_all_capabilities`: who has what.
+//! `list_all_capabilities`: the skills of all agents, grouped and paged, or ranked for a query.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::rules::{
 };
 use crate::store::{Activity, Filter, Holding, Page};
 
-/// Groups on a page unless the request says otherwise.
+/// Groups on a page by default.
 pub const DEFAULT_GROUPS: usize = 1_000;
 pub const MAX_GROUPS: usize = 10_000;
-/// Groups that a question is answered with unless the request says otherwise.
+/// Groups in the answer to a query by default.
 pub const DEFAULT_FOUND: usize = 20;
 /// The longest query, in characters.
 pub const MAX_QUERY: usize = 2_000;
@@ -155,7 +155,7 @@ impl Registry {
         Ok(ListResponse { success: true, capabilities, total_skills, next_cursor })
     }
 
-    /// What fits the question, ranked. There are no pages: what comes after the best is noise.
+    /// Ranks the skills for a query. There are no further pages: after the best come irrelevant ones.
     fn find(
         &self,
         query: &str,
@@ -214,8 +214,8 @@ fn page(by: GroupBy, cursor: Option<&str>, limit: usize) -> Result<Page, Error> 
     })
 }
 
-/// Keeps what belongs to the first `limit` keys, and says which key was the last of them if there
-/// was another.
+/// Keeps the holdings of the first `limit` keys. Returns the last of those keys as the cursor if
+/// there are more.
 fn cut(
     mut holdings: Vec<Holding>,
     limit: usize,
@@ -226,7 +226,7 @@ fn cut(
     if all.len() <= limit {
         return (holdings, None);
     }
-    // They come ordered, so what is one too many stands at the end.
+    // The holdings are ordered, so those of the key beyond the limit are at the end.
     let extra = keys[keys.len() - 1].clone();
     let end = keys.iter().position(|key| *key == extra).unwrap_or(keys.len());
     holdings.truncate(end);
@@ -293,7 +293,7 @@ impl Groups {
         self.len() == 0
     }
 
-    /// Best first; what is equally good stays in order.
+    /// Best first; groups with equal scores stay in order.
     fn keep_best(&mut self, limit: usize) {
         let best_first = |a: Option<f64>, b: Option<f64>| {
             b.unwrap_or_default().total_cmp(&a.unwrap_or_default())

@@ -1,15 +1,13 @@
-//! What the registry is about.
+//! Agents, capabilities and times.
 
 use std::borrow::Cow;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
-/// What else is known about a skill.
+/// Additional information about a skill.
 pub type Metadata = Map<String, Value>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -34,27 +32,25 @@ pub struct Capability {
     pub updated_at: Timestamp,
 }
 
-/// Counts the changes to one agent and its capabilities: whoever saw a revision can ask that a
-/// change be made to that one and no later one.
+/// Counts the changes to one agent and its capabilities. A caller that read a revision can ask that
+/// a change apply only to that revision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision(pub i64);
 
-/// Milliseconds since 1970, in UTC. Programs see it as RFC 3339, to the second.
+/// Milliseconds since 1970, in UTC. Serialised as RFC 3339, to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
     pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        Self(Utc::now().timestamp_millis())
     }
 }
 
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let date = OffsetDateTime::from_unix_timestamp(self.0.div_euclid(1000));
-        let text = date.ok().and_then(|date| date.format(&Rfc3339).ok());
-        f.write_str(text.as_deref().unwrap_or("1970-01-01T00:00:00Z"))
+        let date = DateTime::from_timestamp_millis(self.0).unwrap_or_default();
+        f.write_str(&date.to_rfc3339_opts(SecondsFormat::Secs, true))
     }
 }
 
@@ -83,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_shown_as_in_the_contract() {
+    fn formats_times_as_in_the_contract() {
         assert_eq!(Timestamp(1_766_829_600_123).to_string(), "2025-12-27T10:00:00Z");
         assert_eq!(Timestamp(-1).to_string(), "1969-12-31T23:59:59Z");
         assert_eq!(Timestamp(i64::MAX).to_string(), "1970-01-01T00:00:00Z");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Below a project's folder.
+/// Relative to a project's folder.
 pub const PROJECT: [&str; 13] = [
     ".claude/skills",
     ".agents/skills",
@@ -19,7 +19,7 @@ pub const PROJECT: [&str; 13] = [
     ".junie/skills",
 ];
 
-/// Below a person's home.
+/// Relative to the home directory.
 pub const HOME: [&str; 13] = [
     ".claude/skills",
     ".agents/skills",
@@ -36,7 +36,7 @@ pub const HOME: [&str; 13] = [
     ".config/goose/skills",
 ];
 
-/// Those of the usual places that there are, a project's before a person's own.
+/// The usual places that exist, those of the project before those of the user.
 pub fn usual(project: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let in_project = PROJECT.iter().map(|place| project.join(place));
     let in_home = home.into_iter().flat_map(|home| HOME.iter().map(|place| home.join(place)));

@@ -1,4 +1,4 @@
-//! `register_agent_capabilities`: all of a request, or none of it.
+//! `register_agent_capabilities`: applies a whole request or nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Registry {
         self.register_if(request, None)
     }
 
-    /// Registers only if the agent is still as the caller saw it.
+    /// Fails if the agent no longer has the expected revision.
     pub fn register_if(
         &self,
         request: &RegisterRequest,

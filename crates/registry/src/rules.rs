@@ -1,4 +1,4 @@
-//! What may be registered.
+//! Limits and checks on what may be registered.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -11,11 +11,10 @@ use crate::register::CapabilityInput;
 
 /// The longest name of an agent or a skill, in characters.
 pub const MAX_NAME: usize = 255;
-/// What a name looks like, for callers that check before they call: something to be seen, and no
-/// control characters.
+/// The pattern of a name in the published schemas: no control characters, and not only white space.
 pub(crate) const NAME_PATTERN: &str =
     r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
-/// The same of a version.
+/// The pattern of a version in the published schemas.
 pub(crate) const VERSION_PATTERN: &str = concat!(
     r"^(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})\.(0|[1-9]\d{0,17})",
     r"(-(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?",
@@ -27,9 +26,9 @@ pub const MAX_VERSION: usize = 255;
 pub const MAX_CAPABILITIES: usize = 10_000;
 /// How much metadata one capability may have, in bytes of JSON.
 pub const MAX_METADATA: usize = 64 * 1024;
-/// The largest id: beyond it a client whose numbers are floats would see another.
+/// The largest id. Clients whose numbers are floats cannot represent all larger ones.
 pub const MAX_ID: i64 = (1 << 53) - 1;
-/// How much of a bad value an error repeats, in characters.
+/// How much of an invalid value an error repeats, in characters.
 const REPEATED: usize = 80;
 
 pub fn check_agent_id(id: i64) -> Result<i64, Error> {
@@ -56,7 +55,7 @@ pub fn check_version(text: &str) -> Result<&str, Error> {
     if text.len() <= MAX_VERSION && Version::parse(text).is_ok() {
         return Ok(text);
     }
-    let expected = mended(text).unwrap_or_else(|| "MAJOR.MINOR.PATCH".to_owned());
+    let expected = completed_version(text).unwrap_or_else(|| "MAJOR.MINOR.PATCH".to_owned());
     Err(Error::InvalidSemver { provided: text.to_owned(), expected })
 }
 
@@ -90,8 +89,8 @@ pub fn check_metadata(argument: &str, metadata: &Metadata) -> Result<(), Error> 
     Err(Error::invalid(argument, problem))
 }
 
-/// The version that was probably meant: `v1.2` is `1.2.0`.
-pub(crate) fn mended(text: &str) -> Option<String> {
+/// The full version that was probably meant: `v1.2` is `1.2.0`.
+pub(crate) fn completed_version(text: &str) -> Option<String> {
     if text.len() > MAX_VERSION {
         return None;
     }
@@ -104,16 +103,16 @@ pub(crate) fn mended(text: &str) -> Option<String> {
         return None;
     }
     numbers.resize(3, 0);
-    let mended = format!("{}.{}.{}{rest}", numbers[0], numbers[1], numbers[2]);
-    Version::parse(&mended).is_ok().then_some(mended)
+    let version = format!("{}.{}.{}{rest}", numbers[0], numbers[1], numbers[2]);
+    Version::parse(&version).is_ok().then_some(version)
 }
 
-/// The newest version first. What is not a version comes last.
+/// Orders the newest version first and invalid versions last.
 pub(crate) fn newest_first(a: &str, b: &str) -> Ordering {
     Version::parse(b).ok().cmp(&Version::parse(a).ok())
 }
 
-/// The start of a value, for a message.
+/// The start of a value, so that an error does not repeat megabytes.
 pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(REPEATED) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_probably_meant_is_said() {
+    fn completes_short_versions() {
         let cases = [
             ("1.2", Some("1.2.0")),
             ("v1.2.3", Some("1.2.3")),
@@ -148,12 +147,12 @@ mod tests {
             ("1.2.3.4", None),
         ];
         for (given, expected) in cases {
-            assert_eq!(mended(given).as_deref(), expected, "{given}");
+            assert_eq!(completed_version(given).as_deref(), expected, "{given}");
         }
     }
 
     #[test]
-    fn versions_order_as_versions() {
+    fn orders_versions_by_semver() {
         let mut versions =
             ["9.0.0", "10.0.0", "?", "1.0.0", "1.0.0-rc.1", "1.0.0-rc.11", "1.0.0-rc.2"];
         versions.sort_by(|a, b| newest_first(a, b));
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_does_not_repeat_ten_megabytes() {
+    fn errors_shorten_long_values() {
         let error = check_version(&"9".repeat(10_000_000)).unwrap_err();
         assert!(error.body().message.len() < 300);
         assert!(error.details().to_string().len() < 300);

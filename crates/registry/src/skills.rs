@@ -1,11 +1,11 @@
-//! Skills as folders: a `SKILL.md` whose front matter says what it is.
+//! Reads skills from folders with a `SKILL.md`, whose front matter describes the skill.
 //!
-//! The rules for what is missing or unusual:
-//! - a skill without a `name` is called as its folder;
+//! Rules for missing or unusual values:
+//! - a skill without a `name` takes the name of its folder;
 //! - the version is `metadata.version`, else `version`; one like `1.2` or `v1.2` is completed to
 //!   `1.2.0`; without one, or with one that cannot be completed, the version is `0.0.0`;
-//! - of several skills of the same name, the first found counts, and the others are reported;
-//! - a file that cannot be read is reported, and does not keep the others from being read.
+//! - of several skills with the same name the first one counts, and the others are reported;
+//! - a file that cannot be read is reported, and the others are still read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,27 +18,27 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::model::Metadata;
-use crate::rules::{check_name, check_version, mended};
+use crate::rules::{check_name, check_version, completed_version};
 
 pub const FILE: &str = "SKILL.md";
 pub const NO_VERSION: &str = "0.0.0";
-/// A skill lies in a place, or in a folder of it, or one deeper. This also ends circles of links.
+/// A skill may be up to this many folders below a place. The limit also ends loops of links.
 const MAX_DEPTH: usize = 3;
-/// Front matter stands at the start, and is short.
+/// Front matter is at the start of a file, and short.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// A skill that was found in a folder.
+/// A skill read from a folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundSkill {
     pub name: String,
     pub version: String,
     pub description: Option<String>,
-    /// What its front matter says besides, without the version.
+    /// The rest of its front matter, without the version.
     pub metadata: Metadata,
     pub path: PathBuf,
 }
 
-/// What was found, by name, and what was wrong with some of it.
+/// The skills by name, and the problems with some files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
     pub skills: Vec<FoundSkill>,
@@ -51,8 +51,8 @@ pub struct Problem {
     pub problem: String,
 }
 
-/// Reads all skills in these places. A place that is not there is an error: whoever names it
-/// expects something of it.
+/// Reads all skills in these places. A place that does not exist is an error, because the caller
+/// named it.
 pub fn read(places: &[PathBuf]) -> Result<Found, Error> {
     let mut found = Found::default();
     for place in places {
@@ -68,7 +68,7 @@ pub fn read(places: &[PathBuf]) -> Result<Found, Error> {
 fn walk(folder: &Path, depth: usize, found: &mut Found) {
     let file = folder.join(FILE);
     if file.is_file() {
-        found.take(&file);
+        found.add(&file);
         return;
     }
     if depth == MAX_DEPTH {
@@ -87,8 +87,8 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
 }
 
 impl Found {
-    fn take(&mut self, file: &Path) {
-        let text = match start_of(file) {
+    fn add(&mut self, file: &Path) {
+        let text = match read_start(file) {
             Ok(text) => text,
             Err(error) => return self.report(file, error.to_string()),
         };
@@ -124,7 +124,7 @@ impl Found {
     }
 }
 
-fn start_of(file: &Path) -> std::io::Result<String> {
+fn read_start(file: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     fs::File::open(file)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -149,13 +149,13 @@ struct Extra {
     metadata: Option<Metadata>,
 }
 
-/// The skill in a file, if it has a name that can be registered, and what is odd about it.
+/// The skill in a file, if it has a name that can be registered, and a problem, if there is one.
 fn parse(text: &str, file: &Path) -> (Option<FoundSkill>, Option<String>) {
     let Some(yaml) = front_matter(text) else {
         return (None, Some("has no front matter".to_owned()));
     };
     let Ok(front) = serde_saphyr::from_str::<FrontMatter>(yaml) else {
-        return (None, Some("its front matter is not what Agent Skills have".to_owned()));
+        return (None, Some("its front matter does not follow the Agent Skills format".to_owned()));
     };
     let extra: Extra = serde_saphyr::from_str(yaml).unwrap_or_default();
     let folder = file.parent().and_then(Path::file_name);
@@ -166,7 +166,7 @@ fn parse(text: &str, file: &Path) -> (Option<FoundSkill>, Option<String>) {
         return (None, Some(error.to_string()));
     }
     let version = front.metadata.and_then(|metadata| metadata.version).or(front.version);
-    let (version, problem) = completed(version.as_deref());
+    let (version, problem) = version_or_default(version.as_deref());
     let mut metadata = extra.metadata.unwrap_or_default();
     metadata.remove("version");
     let description = front.description.map(|text| text.trim().to_owned());
@@ -174,20 +174,20 @@ fn parse(text: &str, file: &Path) -> (Option<FoundSkill>, Option<String>) {
     (Some(skill), problem)
 }
 
-fn completed(version: Option<&str>) -> (String, Option<String>) {
+fn version_or_default(version: Option<&str>) -> (String, Option<String>) {
     let Some(text) = version.map(str::trim) else {
         return (NO_VERSION.to_owned(), None);
     };
     if check_version(text).is_ok() {
         return (text.to_owned(), None);
     }
-    match mended(text) {
+    match completed_version(text) {
         Some(version) => (version, None),
         None => (NO_VERSION.to_owned(), Some("its version is not a semantic version".to_owned())),
     }
 }
 
-/// What stands between a first line `---` and the next one.
+/// The text between a first line `---` and the next one.
 fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}');
     let rest = text.strip_prefix("---")?;
@@ -205,9 +205,9 @@ fn front_matter(text: &str) -> Option<&str> {
 }
 
 impl FoundSkill {
-    /// What the registry keeps of it: what was there, overlaid with what the file says.
-    pub(crate) fn metadata_over(&self, there: Option<&Metadata>) -> Metadata {
-        let mut metadata = there.cloned().unwrap_or_default();
+    /// The metadata to store: the existing entries, overwritten by those of the file.
+    pub(crate) fn metadata_over(&self, existing: Option<&Metadata>) -> Metadata {
+        let mut metadata = existing.cloned().unwrap_or_default();
         metadata.extend(self.metadata.clone());
         if let Some(description) = &self.description {
             metadata.insert("description".to_owned(), Value::from(description.as_str()));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn front_matter_says_what_a_skill_is() {
+    fn reads_name_and_version_from_front_matter() {
         check("---\nname: tdd\nmetadata:\n  version: \"2.0.1\"\n---\n# Hi", Some(("tdd", "2.0.1")));
         check("---\r\nname: tdd\r\n---\r\n", Some(("tdd", "0.0.0")));
         check("\u{feff}---\nname: tdd\n---\n", Some(("tdd", "0.0.0")));
@@ -244,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn other_metadata_is_kept_and_what_is_registered_by_hand_stays() {
+    fn keeps_other_metadata_of_the_file_and_of_the_registry() {
         let text = "---\nname: a\ndescription: Does a.\nmetadata:\n  version: 1.0.0\n  author: me\n\
                     ---\n";
         let (skill, _) = parse(text, Path::new("a/SKILL.md"));
-        let there = json!({"category": "x", "description": "old"});
+        let existing = json!({"category": "x", "description": "old"});
         assert_eq!(
-            Value::Object(skill.unwrap().metadata_over(there.as_object())),
+            Value::Object(skill.unwrap().metadata_over(existing.as_object())),
             json!({"category": "x", "description": "Does a.", "author": "me"})
         );
     }

@@ -1,50 +1,48 @@
-//! Where agents and their capabilities are kept.
+//! The port that a database implements.
 
 use crate::error::Error;
 use crate::model::{Agent, Capability, Metadata, Revision, Timestamp};
 
-/// What the registry needs of a store.
+/// Stores agents and their capabilities.
 ///
-/// It is synchronous like every port of the rooms: whoever serves many callers already runs the
-/// rooms off its async threads, and the rooms stay free of a runtime. What it costs is one thread
-/// per call under way, which the adapters bound; a database bounds the same calls by its
-/// connections long before threads run out.
+/// The trait is synchronous, like every port of the domain crates, so that they need no async
+/// runtime: the adapters already call them on blocking threads. That costs one thread per call in
+/// progress, which the adapters limit; a database's connections limit the same calls long before
+/// threads run out.
 ///
-/// Everything handed in has been checked against the rules. Each call is atomic: it is seen whole
-/// by others, or not at all.
+/// All arguments have been checked against the rules. Each call is atomic: other callers see all of
+/// its effects or none.
 pub trait RegistryStore: Send + Sync {
-    /// Adds an agent under a name, and if need be an id, that no other has.
+    /// Adds an agent. Fails if another agent has the name or the id; `None` assigns the next free id.
     fn add_agent(&self, name: &str, id: Option<i64>, at: Timestamp) -> Result<Agent, Error>;
 
-    /// Up to `limit` agents with larger ids than `after`, by id, and how many agents there are.
+    /// Up to `limit` agents with ids greater than `after`, by id, and the number of all agents.
     fn agents(&self, after: i64, limit: usize) -> Result<(Vec<AgentCounts>, usize), Error>;
 
     fn agent_named(&self, name: &str) -> Result<Option<Agent>, Error>;
 
     fn agent(&self, id: i64) -> Result<Agent, Error>;
 
-    /// Gives an agent a name that no other has.
-    fn rename_agent(&self, id: i64, name: &str, expected: Seen) -> Result<Agent, Error>;
+    /// Renames an agent. Fails if another agent has the name.
+    fn rename_agent(&self, id: i64, name: &str, expected: Option<Revision>)
+    -> Result<Agent, Error>;
 
-    /// Removes an agent with all of its capabilities, and says how many those were.
-    fn remove_agent(&self, id: i64, expected: Seen) -> Result<usize, Error>;
+    /// Removes an agent with all of its capabilities and returns how many it had.
+    fn remove_agent(&self, id: i64, expected: Option<Revision>) -> Result<usize, Error>;
 
-    /// All that an agent has, as of one moment.
+    /// All capabilities of an agent, read in one transaction.
     fn held(&self, agent_id: i64) -> Result<Held, Error>;
 
-    /// Makes a change to one agent's capabilities: all of it, or none.
+    /// Applies a change to one agent's capabilities.
     fn apply(&self, agent_id: i64, change: &Change, at: Timestamp) -> Result<Applied, Error>;
 
-    /// The holdings of one page, by skill and agent, and how many skills the filter lets through
-    /// on all pages.
+    /// The holdings of one page, by skill and agent, and how many skills match the filter on all
+    /// pages.
     fn holdings(&self, filter: &Filter, page: &Page) -> Result<(Vec<Holding>, usize), Error>;
 
-    /// What is known of each skill: every distinct name, version and metadata once.
+    /// Every distinct combination of name, version and metadata that matches the filter.
     fn skills(&self, filter: &Filter) -> Result<Vec<Skill>, Error>;
 }
-
-/// The revision that a change was decided on, if that matters.
-pub type Seen = Option<Revision>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCounts {
@@ -65,20 +63,21 @@ pub struct NewCapability {
     pub skill_name: String,
     pub version: String,
     pub active: bool,
-    /// `None` keeps what there is.
+    /// `None` keeps the stored metadata.
     pub metadata: Option<Metadata>,
 }
 
 /// A change to one agent's capabilities.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// To be added or updated; no name twice.
+    /// To be added or updated; each name at most once.
     pub put: Vec<NewCapability>,
-    /// What to do with those that are there.
+    /// What to do with those of `put` that exist.
     pub existing: Existing,
-    /// To be made inactive; each must be there.
+    /// To be made inactive; each must exist.
     pub deactivate: Vec<String>,
-    pub expected: Seen,
+    /// If set, the change fails unless the agent still has this revision.
+    pub expected: Option<Revision>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,14 +89,14 @@ pub enum Existing {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
-    /// What was put, as it is now, in the order of the change.
+    /// The stored capabilities, in the order of the change.
     pub put: Vec<Capability>,
-    /// How many of those were there before.
+    /// How many of those existed before.
     pub updated: usize,
     pub revision: Revision,
 }
 
-/// Which capabilities of all agents.
+/// Selects capabilities of all agents.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub skill_name: Option<String>,
@@ -112,18 +111,18 @@ pub enum Activity {
     Any,
 }
 
-/// Which part of what the filter lets through.
+/// A part of what matches the filter.
 #[derive(Debug, Clone)]
 pub enum Page {
-    /// The first so many skills after this one.
+    /// The first `limit` skills after this one.
     Skills { after: Option<String>, limit: usize },
-    /// All skills of the first so many agents after this one.
+    /// All skills of the first `limit` agents after this one.
     Agents { after: i64, limit: usize },
     /// These skills.
     Named(Vec<String>),
 }
 
-/// That an agent has a skill.
+/// An agent has a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
     pub skill_name: String,

@@ -1,8 +1,8 @@
-//! Keeps an agent's capabilities in step with its skill folders.
+//! Updates an agent's capabilities to match its skill folders.
 //!
-//! A skill that is found is added, or updated if anything about it differs. A skill that is no
-//! longer found is deactivated if a sync brought it: what somebody registered by hand is not a
-//! sync's to judge. Which it was is noted in its metadata.
+//! A skill that is found is added, or updated if anything differs. A skill that is no longer found
+//! is deactivated if a sync had added it; skills registered by hand are left alone. The metadata
+//! records which is which.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::rules::{MAX_METADATA, check_agent_id};
 use crate::skills::{FILE, Found, FoundSkill, Problem};
 use crate::store::{Change, Existing, Held, NewCapability};
 
-/// The key in a capability's metadata that says where it comes from.
+/// The metadata key that marks a capability as added by a sync.
 pub const ORIGIN: &str = "origin";
-/// Another change may come between reading and writing; then the plan is made anew.
+/// If another change comes between reading and writing, the plan is computed again.
 const ATTEMPTS: usize = 10;
 
-/// Whether to do it or only say what would be done.
+/// Whether to apply the plan or only report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Apply,
@@ -55,7 +55,7 @@ pub struct SyncedSkill {
 }
 
 impl Registry {
-    /// Registers what was found, in one transaction.
+    /// Applies all changes in one transaction.
     pub fn sync(&self, agent_id: i64, found: &Found, mode: Mode) -> Result<SyncResponse, Error> {
         check_agent_id(agent_id)?;
         for _ in 0..ATTEMPTS {
@@ -74,7 +74,7 @@ impl Registry {
     }
 }
 
-/// What has to change for the registry to say what the folders say.
+/// The change that makes the registry match the folders.
 fn plan(agent_id: i64, found: &Found, held: &Held, mode: Mode) -> (Change, SyncResponse) {
     let mut change =
         Change { existing: Existing::Update, expected: Some(held.revision), ..Change::default() };
@@ -89,29 +89,30 @@ fn plan(agent_id: i64, found: &Found, held: &Held, mode: Mode) -> (Change, SyncR
         problems: found.problems.clone(),
         message: String::new(),
     };
-    let mut gone: HashMap<&str, &Capability> =
+    let mut unmatched: HashMap<&str, &Capability> =
         held.capabilities.iter().map(|one| (one.skill_name.as_str(), one)).collect();
     for skill in &found.skills {
-        let there = gone.remove(skill.name.as_str());
-        let Some(wanted) = wanted(skill, there) else {
+        let existing = unmatched.remove(skill.name.as_str());
+        let Some(wanted) = wanted(skill, existing) else {
             response.problems.push(Problem {
                 path: skill.path.display().to_string(),
                 problem: format!("its metadata is larger than {MAX_METADATA} bytes"),
             });
             continue;
         };
-        let list = match there {
-            None => &mut response.added,
-            Some(there) if is_as_wanted(there, &wanted) => &mut response.unchanged,
+        let is_current = existing.is_some_and(|existing| is_as_wanted(existing, &wanted));
+        let list = match existing {
+            _ if is_current => &mut response.unchanged,
             Some(_) => &mut response.updated,
+            None => &mut response.added,
         };
-        list.push(synced(skill, there));
-        if there.is_none_or(|there| !is_as_wanted(there, &wanted)) {
+        list.push(synced(skill, existing));
+        if !is_current {
             change.put.push(wanted);
         }
     }
     for one in &held.capabilities {
-        if gone.contains_key(one.skill_name.as_str()) && one.active && came_by_sync(one) {
+        if unmatched.contains_key(one.skill_name.as_str()) && one.active && is_from_sync(one) {
             change.deactivate.push(one.skill_name.clone());
             let (skill_name, version) = (one.skill_name.clone(), one.version.clone());
             response.deactivated.push(SyncedSkill { skill_name, version, previous_version: None });
@@ -121,9 +122,10 @@ fn plan(agent_id: i64, found: &Found, held: &Held, mode: Mode) -> (Change, SyncR
     (change, response)
 }
 
-/// The skill as the registry should have it, unless it is too large.
-fn wanted(skill: &FoundSkill, there: Option<&Capability>) -> Option<NewCapability> {
-    let mut metadata = skill.metadata_over(there.and_then(|there| there.metadata.as_ref()));
+/// The skill as the registry should store it; `None` if its metadata is too large.
+fn wanted(skill: &FoundSkill, existing: Option<&Capability>) -> Option<NewCapability> {
+    let mut metadata =
+        skill.metadata_over(existing.and_then(|existing| existing.metadata.as_ref()));
     metadata.insert(ORIGIN.to_owned(), Value::from(FILE));
     let size = serde_json::to_string(&metadata).map_or(usize::MAX, |text| text.len());
     (size <= MAX_METADATA).then(|| NewCapability {
@@ -134,19 +136,19 @@ fn wanted(skill: &FoundSkill, there: Option<&Capability>) -> Option<NewCapabilit
     })
 }
 
-fn is_as_wanted(there: &Capability, wanted: &NewCapability) -> bool {
-    there.version == wanted.version
-        && there.active == wanted.active
-        && there.metadata == wanted.metadata
+fn is_as_wanted(existing: &Capability, wanted: &NewCapability) -> bool {
+    existing.version == wanted.version
+        && existing.active == wanted.active
+        && existing.metadata == wanted.metadata
 }
 
-fn came_by_sync(capability: &Capability) -> bool {
+fn is_from_sync(capability: &Capability) -> bool {
     let origin = |metadata: &Metadata| metadata.get(ORIGIN).is_some_and(|origin| origin == FILE);
     capability.metadata.as_ref().is_some_and(origin)
 }
 
-fn synced(skill: &FoundSkill, there: Option<&Capability>) -> SyncedSkill {
-    let before = there.map(|there| there.version.clone());
+fn synced(skill: &FoundSkill, existing: Option<&Capability>) -> SyncedSkill {
+    let before = existing.map(|existing| existing.version.clone());
     SyncedSkill {
         skill_name: skill.name.clone(),
         version: skill.version.clone(),

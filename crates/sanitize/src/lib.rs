@@ -1,45 +1,47 @@
-//! Text from elsewhere, with nothing hidden in it.
+//! Makes hidden characters in untrusted text visible.
 //!
-//! Some characters are not seen: marks of direction, joiners, tags that mirror ASCII, the escapes
-//! that terminals obey. With them one can tell a reader one thing and a model, or a terminal,
-//! another. [`sanitize`] writes them as `\u{…}`, so that both see the same. Whoever shows text that
-//! others wrote, to agents, in a terminal or on a page, asks here.
+//! Some characters are invisible: direction marks, joiners, tags that mirror ASCII, terminal
+//! escapes. Text that contains them can tell a person one thing and a model, or a terminal, another.
+//! [`sanitize`] escapes them as `\u{…}`, so that both read the same. Everything that passes untrusted
+//! text to an agent, a terminal or a page calls it.
+//!
+//! **Invariant: text without hidden characters is returned unchanged.**
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-/// The text with everything in it to be seen. Text that hides nothing stays as it is.
+/// Escapes every hidden character.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     let Some(first) = hidden_at(text) else { return Cow::Borrowed(text) };
-    let mut seen = String::with_capacity(text.len() + 8);
-    seen.push_str(&text[..first]);
+    let mut escaped = String::with_capacity(text.len() + 8);
+    escaped.push_str(&text[..first]);
     let mut before = text[..first].chars().next_back().unwrap_or(' ');
     let mut rest = text[first..].chars().peekable();
     while let Some(c) = rest.next() {
         if is_hidden(c, before, rest.peek().copied()) {
-            seen.extend(c.escape_unicode());
+            escaped.extend(c.escape_unicode());
             before = '}';
         } else {
-            seen.push(c);
+            escaped.push(c);
             before = c;
         }
     }
-    Cow::Owned(seen)
+    Cow::Owned(escaped)
 }
 
-/// Whether there is anything in a text that is not seen.
+/// Whether a text contains hidden characters.
 pub fn has_hidden(text: &str) -> bool {
     hidden_at(text).is_some()
 }
 
-/// [`sanitize`] for every text in a value, names included.
+/// Applies [`sanitize`] to every string in a value, including the names of fields.
 pub fn sanitize_value(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Cow::Owned(seen) = sanitize(text) {
-                *text = seen;
+            if let Cow::Owned(escaped) = sanitize(text) {
+                *text = escaped;
             }
         }
         Value::Array(items) => items.iter_mut().for_each(sanitize_value),
@@ -54,20 +56,20 @@ pub fn sanitize_value(value: &mut Value) {
     }
 }
 
-/// A value that was written as JSON, anew, if it hides something.
+/// The sanitised value of a JSON text; `None` if it is not JSON or has nothing to escape.
 pub fn sanitize_json(json: &str) -> Option<Value> {
-    // An escape may spell out anything.
+    // A `\\u` escape may stand for any character.
     if !json.contains('\\') && !has_hidden(json) {
         return None;
     }
-    let written: Value = serde_json::from_str(json).ok()?;
-    let mut value = written.clone();
+    let original: Value = serde_json::from_str(json).ok()?;
+    let mut value = original.clone();
     sanitize_value(&mut value);
-    (value != written).then_some(value)
+    (value != original).then_some(value)
 }
 
 fn hidden_at(text: &str) -> Option<usize> {
-    // Most text is plain, and this is asked of all that is answered.
+    // Every response is checked, and most text is plain ASCII, so skip over that quickly.
     let plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     let start = text.bytes().position(|byte| !plain(byte))?;
     let mut before = text[..start].chars().next_back().unwrap_or(' ');
@@ -81,8 +83,8 @@ fn hidden_at(text: &str) -> Option<usize> {
     None
 }
 
-/// Marks of direction, joiners, separators and fillers; tags, which mirror ASCII.
-const INVISIBLE: [RangeInclusive<char>; 8] = [
+/// Direction marks, joiners, separators and fillers, and tags, which mirror ASCII.
+const INVISIBLE_RANGES: [RangeInclusive<char>; 8] = [
     '\u{115f}'..='\u{1160}',
     '\u{17b4}'..='\u{17b5}',
     '\u{200b}'..='\u{200f}',
@@ -92,31 +94,31 @@ const INVISIBLE: [RangeInclusive<char>; 8] = [
     '\u{1d173}'..='\u{1d17a}',
     '\u{e0000}'..='\u{e0fff}',
 ];
-const ALONE: [char; 7] =
+const INVISIBLE_CHARS: [char; 7] =
     ['\u{ad}', '\u{34f}', '\u{61c}', '\u{180e}', '\u{3164}', '\u{feff}', '\u{ffa0}'];
-/// Where writing begins that needs joiners: Hebrew and beyond.
-const JOINS: char = '\u{590}';
+/// Scripts from here on (Hebrew and later) may need joiners.
+const FIRST_JOINING: char = '\u{590}';
 
 fn is_hidden(c: char, before: char, next: Option<char>) -> bool {
     match c {
         '\n' | '\t' => false,
-        // Alone it takes a terminal back to the start of the line.
+        // Alone it returns a terminal to the start of the line, which can overwrite text.
         '\r' => next != Some('\n'),
-        // Part of how some words are written; between Latin letters, or in a row, it hides something.
-        '\u{200c}' => before < JOINS || !before.is_alphabetic(),
-        // Joins emoji and letters.
-        '\u{200d}' => before < JOINS || is_unseen(before),
-        // Chooses a form of the character before it; in a row, they spell out bytes.
+        // Some words are written with it. Between Latin letters, or repeated, it carries a message.
+        '\u{200c}' => before < FIRST_JOINING || !before.is_alphabetic(),
+        // Legitimate after emoji and after letters of joining scripts.
+        '\u{200d}' => before < FIRST_JOINING || is_invisible(before),
+        // Selects a variant of the character before it; a sequence of them can encode bytes.
         '\u{fe00}'..='\u{fe0f}' => {
-            matches!(before, ' ' | '\n' | '\u{fe00}'..='\u{fe0f}') || is_unseen(before)
+            matches!(before, ' ' | '\n' | '\u{fe00}'..='\u{fe0f}') || is_invisible(before)
         }
-        c => is_unseen(c),
+        c => is_invisible(c),
     }
 }
 
-fn is_unseen(c: char) -> bool {
-    let range = || INVISIBLE.iter().any(|range| range.contains(&c));
-    c.is_control() || ALONE.contains(&c) || range()
+fn is_invisible(c: char) -> bool {
+    let in_range = || INVISIBLE_RANGES.iter().any(|range| range.contains(&c));
+    c.is_control() || INVISIBLE_CHARS.contains(&c) || in_range()
 }
 
 #[cfg(test)]
@@ -127,8 +129,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_hidden() {
-        for (given, seen) in [
+    fn escapes_hidden_characters() {
+        for (given, expected) in [
             ("a\u{e0041}b", "a\\u{e0041}b"),
             ("a\u{202e}b\u{200b}", "a\\u{202e}b\\u{200b}"),
             ("\u{2066}x\u{2069}\u{61c}", "\\u{2066}x\\u{2069}\\u{61c}"),
@@ -141,12 +143,12 @@ mod tests {
             ("😀\u{e0100}", "😀\\u{e0100}"),
             ("ن\u{200c}\u{200c}ن", "ن\u{200c}\\u{200c}ن"),
         ] {
-            assert_eq!(sanitize(given), seen);
+            assert_eq!(sanitize(given), expected);
         }
     }
 
     #[test]
-    fn what_people_write_stays() {
+    fn leaves_legitimate_text_unchanged() {
         for text in [
             "",
             "Größe 12 €, 日本語, עברית",
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_of_a_value_is_shown() {
+    fn sanitises_every_string_of_a_value() {
         let mut value = json!({"a\u{200b}": ["\u{1b}", {"b": "\u{e0041}"}], "n": 1, "z": null});
         sanitize_value(&mut value);
         assert_eq!(
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_hides_nothing_stays_as_it_is() {
+    fn reports_only_json_that_needs_escaping() {
         assert_eq!(sanitize_json(r#"{"a":"x \"y\" \n","n":0.1}"#), None);
         assert_eq!(sanitize_json(r#"["\u001b"]"#), Some(json!(["\\u{1b}"])));
         assert_eq!(sanitize_json("[\"\u{202e}\"]"), Some(json!(["\\u{202e}"])));
@@ -183,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_hides_nothing(text in any::<String>()) {
+        fn sanitised_text_has_no_hidden_characters(text in any::<String>()) {
             let once = sanitize(&text).into_owned();
             prop_assert!(!has_hidden(&once), "{once:?}");
             let plain: String = text.chars().filter(|c| matches!(c, ' '..='~')).collect();

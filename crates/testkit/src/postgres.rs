@@ -1,4 +1,4 @@
-//! A `PostgreSQL` server that ends with the process that started it.
+//! A `PostgreSQL` server that stops when the process that started it ends.
 
 use std::fs;
 use std::io::Write;
@@ -10,19 +10,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 use crate::binaries;
 
-/// Recognisable, so that a test can look for it where it must not be.
+/// Recognisable, so that a test can check that it does not leak.
 const PASSWORD: &str = "s3cret-of-the-tests";
 const USER: &str = "kenning";
-/// What the keeper writes into the log when the server is gone.
+/// The supervisor writes this into the log when the server has ended.
 const ENDED: &str = "the server has ended";
 /// `nobody`: the server refuses to run as root.
 const UNPRIVILEGED: u32 = 65_534;
 
-/// Starts the server, and does what it is told line by line until the end of its input, which comes
-/// when the test process ends in whatever way; then it ends the server and removes its folder.
-const KEEPER: &str = r#"
+/// Starts the server and executes commands from its input, line by line. The input ends when the
+/// test process ends, even if it is killed; the supervisor then stops the server and removes its
+/// folder.
+const SUPERVISOR: &str = r#"
 folder=$1 programs=$2 user=$3; shift 3
 exec >>"$folder/log" 2>&1
 if [ "$(id -u)" = 0 ]; then
@@ -56,70 +59,70 @@ if [ -e "$folder/pid" ]; then end INT; fi
 rm -rf "$folder"
 "#;
 
-/// A server with a folder of its own, reached by a socket in it, so that no port can be taken.
+/// A server with its own folder. Clients connect to a socket in it, so no port can be in use.
 #[derive(Debug)]
 pub struct Postgres {
     folder: PathBuf,
     programs: PathBuf,
-    keeper: Child,
-    /// What the keeper is told; closed, it is told to end.
-    orders: Mutex<Option<ChildStdin>>,
+    supervisor: Child,
+    /// Commands for the supervisor; closing it stops the server.
+    commands: Mutex<Option<ChildStdin>>,
     databases: AtomicUsize,
 }
 
 impl Postgres {
-    /// The server of this process. It forgets what a power cut would lose, to be quick.
+    /// The server shared by the tests of this process. It does not sync to disk, to be fast.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<Postgres> = OnceLock::new();
         SERVER.get_or_init(|| Self::start(&["fsync=off", "synchronous_commit=off"]))
     }
 
-    /// A server with these settings.
+    /// Starts a server with these settings.
     pub fn start(settings: &[&str]) -> Self {
         let programs = binaries::folder();
         let folder = tempfile::Builder::new().prefix("kenning-pg-").tempdir().unwrap().keep();
-        give_away(&folder);
-        let mut keeper = keep(&programs, &folder, settings);
-        let orders = Mutex::new(keeper.stdin.take());
-        let server = Self { folder, programs, keeper, orders, databases: AtomicUsize::new(0) };
+        change_owner(&folder);
+        let mut supervisor = start_supervisor(&programs, &folder, settings);
+        let commands = Mutex::new(supervisor.stdin.take());
+        let server =
+            Self { folder, programs, supervisor, commands, databases: AtomicUsize::new(0) };
         server.wait_until_ready();
         server
     }
 
-    /// Ends the server as its owner would: what goes on is broken off.
+    /// Stops the server as an administrator would: open transactions are aborted.
     pub fn stop(&self) {
         self.end("stop");
     }
 
-    /// Ends the server without letting it put anything in order.
+    /// Stops the server immediately, without a checkpoint.
     pub fn crash(&self) {
         self.end("crash");
     }
 
-    /// Starts the server anew, with all that it had, and returns when it can be asked.
+    /// Starts the server again with its data and returns when it accepts queries.
     pub fn start_again(&self) {
-        self.tell("start");
+        self.send("start");
         self.wait_until_ready();
     }
 
-    /// Where its socket is.
+    /// The folder of its socket.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// When this returns, nothing is left of this life of the server, not even in the log, where the
-    /// next one would find it.
-    fn end(&self, order: &str) {
-        self.tell(order);
+    /// Also clears the log, which `wait_until_ready` reads after the next start.
+    fn end(&self, command: &str) {
+        self.send(command);
         while self.folder.join("pid").exists() || !self.log().contains(ENDED) {
             std::thread::sleep(Duration::from_millis(10));
         }
         fs::write(self.folder.join("log"), "").unwrap();
     }
 
-    fn tell(&self, order: &str) {
-        let mut orders = self.orders.lock().unwrap();
-        writeln!(orders.as_mut().unwrap(), "{order}").unwrap();
+    fn send(&self, command: &str) {
+        let mut commands = self.commands.lock().unwrap();
+        writeln!(commands.as_mut().unwrap(), "{command}").unwrap();
     }
 
     /// The URL of a new, empty database.
@@ -130,7 +133,7 @@ impl Postgres {
         self.url(&name)
     }
 
-    /// What a query prints, in a database that [`Self::database`] made.
+    /// The output of a query in a database that [`Self::database`] created.
     pub fn query(&self, url: &str, query: &str) -> String {
         let name = url.rsplit('/').next().unwrap();
         self.psql(name, query).unwrap_or_else(|reason| panic!("{reason}"))
@@ -141,7 +144,7 @@ impl Postgres {
     }
 
     fn url(&self, database: &str) -> String {
-        let socket = self.folder.to_str().unwrap().replace('/', "%2F");
+        let socket = utf8_percent_encode(self.folder.to_str().unwrap(), NON_ALPHANUMERIC);
         format!("postgres://{USER}:{PASSWORD}@{socket}/{database}")
     }
 
@@ -157,7 +160,7 @@ impl Postgres {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// A server that starts takes as long as it takes; one that cannot start says so in its log.
+    /// Has no timeout: a server that cannot start reports it in its log.
     fn wait_until_ready(&self) {
         while self.psql("postgres", "SELECT 1").is_err() {
             let log = self.log();
@@ -173,24 +176,28 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        drop(self.orders.get_mut().unwrap().take());
-        let _ = self.keeper.wait();
+        drop(self.commands.get_mut().unwrap().take());
+        let _ = self.supervisor.wait();
     }
 }
 
-fn keep(programs: &Path, folder: &Path, settings: &[&str]) -> Child {
-    let mut keeper = Command::new("sh");
-    keeper.args(["-c", KEEPER, "sh"]).arg(folder).arg(programs).arg(UNPRIVILEGED.to_string());
+fn start_supervisor(programs: &Path, folder: &Path, settings: &[&str]) -> Child {
+    let mut supervisor = Command::new("sh");
+    supervisor
+        .args(["-c", SUPERVISOR, "sh"])
+        .arg(folder)
+        .arg(programs)
+        .arg(UNPRIVILEGED.to_string());
     for setting in ["max_connections=300"].iter().chain(settings) {
-        keeper.args(["-c", setting]);
+        supervisor.args(["-c", setting]);
     }
-    // In a group of its own, so that an interrupted test leaves it the time to clean up.
-    keeper.current_dir(folder).stdin(Stdio::piped()).process_group(0);
-    keeper.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    // In its own process group, so that Ctrl-C on a test leaves it time to clean up.
+    supervisor.current_dir(folder).stdin(Stdio::piped()).process_group(0);
+    supervisor.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Gives the folder to the user that the server will run as.
-fn give_away(folder: &Path) {
+/// Makes the user that the server runs as the owner of the folder.
+fn change_owner(folder: &Path) {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     let password = folder.join("password");
     fs::write(&password, PASSWORD).unwrap();

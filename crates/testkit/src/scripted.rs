@@ -1,23 +1,23 @@
-//! An OpenAI-compatible endpoint whose model says what a test wants it to.
+//! An OpenAI-compatible endpoint whose responses a test defines.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-/// It answers until the test's process ends.
+/// Serves until the test's process ends.
 #[derive(Debug)]
 pub struct Scripted(SocketAddr);
 
 impl Scripted {
-    /// `say` is given the request, and gives the model's message.
-    pub fn start(say: fn(&Value) -> Value) -> Self {
+    /// `respond` maps a request to the model's message.
+    pub fn start(respond: fn(&Value) -> Value) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
-                std::thread::spawn(move || answer_all(stream, say));
+                std::thread::spawn(move || answer_all(stream, respond));
             }
         });
         Self(address)
@@ -28,12 +28,12 @@ impl Scripted {
     }
 }
 
-fn answer_all(mut stream: TcpStream, say: fn(&Value) -> Value) {
+fn answer_all(mut stream: TcpStream, respond: fn(&Value) -> Value) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(body) = read_request(&mut reader) {
         let answer = json!({
             "id": "1", "object": "chat.completion", "created": 0, "model": "scripted",
-            "choices": [{"index": 0, "message": say(&body), "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": respond(&body), "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         });
         let answer = answer.to_string();

@@ -1,4 +1,4 @@
-//! What is written into a client's file for one server.
+//! The configuration of one server in a client's format.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Client, Format};
 
-/// A server that is a program to be started.
+/// A server that the client starts as a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEntry {
     pub name: String,
@@ -15,13 +15,12 @@ pub struct ServerEntry {
     pub env: BTreeMap<String, String>,
 }
 
-/// What the client wants to read about a server.
+/// The entry of a server in the client's list.
 pub fn entry(client: &Client, server: &ServerEntry) -> Value {
     Value::Object(filled(&client.entry, server))
 }
 
-/// A whole file with this server and no other, in the client's format: for a client that has none
-/// yet, and to paste.
+/// A whole file with only this server, for a client that has no file yet and for pasting.
 pub fn snippet(client: &Client, server: &ServerEntry) -> String {
     let entry = entry(client, server);
     let mut document = client.document.as_ref().map(|d| filled(d, server)).unwrap_or_default();
@@ -33,7 +32,9 @@ pub fn snippet(client: &Client, server: &ServerEntry) -> String {
     let document = Value::Object(document);
     match client.format {
         Format::Json | Format::Jsonc => format!("{document:#}\n"),
-        Format::Toml => toml::to_string(&document).expect("names and texts are all there is"),
+        Format::Toml => {
+            toml::to_string(&document).expect("the document has only strings, lists and tables")
+        }
         Format::Yaml => yaml(&document, 0),
     }
 }
@@ -43,7 +44,7 @@ fn filled(template: &Map<String, Value>, server: &ServerEntry) -> Map<String, Va
     template.iter().filter_map(fill).collect()
 }
 
-/// `None` leaves a field out.
+/// `None` omits the field.
 fn fill(value: &Value, server: &ServerEntry) -> Option<Value> {
     let argv = || std::iter::once(&server.command).chain(&server.args).cloned();
     Some(match value.as_str() {
@@ -68,7 +69,7 @@ fn insert(into: &mut Map<String, Value>, keys: &[String], value: &Value) {
     }
 }
 
-/// Block style; texts are quoted as in JSON, which is YAML as well.
+/// Block style. Strings are quoted as in JSON, which is valid YAML.
 fn yaml(value: &Value, depth: usize) -> String {
     let pad = "  ".repeat(depth);
     match value {
@@ -87,7 +88,7 @@ fn yaml_item(item: &Value, pad: &str, depth: usize) -> String {
     format!("{pad}- {}", text.trim_start())
 }
 
-/// What follows a key.
+/// The value after a key.
 fn after(value: &Value, depth: usize) -> String {
     match value {
         Value::Object(fields) if !fields.is_empty() => format!("\n{}", yaml(value, depth + 1)),

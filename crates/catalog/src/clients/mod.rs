@@ -1,7 +1,8 @@
-//! The programs that can be given an MCP server, and how each of them wants to be told.
+//! MCP clients and how each one is configured.
 //!
-//! `data/clients.json` is the table. [`entry`] and [`snippet`] say what has to be written for a
-//! server, [`Client::files`] where. Nothing is read or written here: the surroundings are given.
+//! `data/clients.json` is the table. [`entry`] and [`snippet`] produce the configuration of a server,
+//! [`Client::files`] the files it belongs in. This module touches no file: the caller describes the
+//! machine as an [`Environment`].
 
 mod entry;
 mod place;
@@ -11,10 +12,10 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::names::normal;
+use crate::names::normalize;
 
 pub use entry::{ServerEntry, entry, snippet};
-pub use place::{Os, Surroundings};
+pub use place::{Environment, Os};
 
 const TABLE: &str = include_str!("../../../../data/clients.json");
 
@@ -30,28 +31,28 @@ struct Table {
 pub struct Client {
     pub id: String,
     pub name: String,
-    /// Whether it is started from a desktop, where it does not see the `PATH` of a shell.
+    /// Whether it is started from a desktop, where it does not inherit the `PATH` of a shell.
     #[serde(default)]
     pub desktop: bool,
     pub aliases: Vec<String>,
-    /// The agent of the catalog that it is, if there is one.
+    /// Its id in the catalog of agents, if it is listed there.
     pub agent: Option<String>,
     pub format: Format,
-    /// The keys that lead to where servers are listed.
+    /// The path of keys to the list of servers.
     pub servers: Vec<String>,
-    /// What is written for one server; `$name`, `$command`, `$args`, `$argv` and `$env` stand for
-    /// what it has.
+    /// A template for one server, with the placeholders `$name`, `$command`, `$args`, `$argv` and
+    /// `$env`.
     pub entry: Map<String, Value>,
-    /// What else a file needs that holds one server and nothing else. Without it, servers share
+    /// The other keys of a file that holds one server and nothing else. Without it, servers share
     /// a file with other settings.
     pub document: Option<Map<String, Value>>,
     pub scopes: Scopes,
-    /// Commands that show that it is installed.
+    /// Commands whose presence shows that it is installed.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// Folders that show that it was used.
+    /// Folders whose presence shows that it was used.
     pub traces: Paths,
-    /// What a person does once the entry is there.
+    /// What the user does after the entry was written.
     pub next: String,
     pub documentation: String,
 }
@@ -69,9 +70,9 @@ pub enum Format {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scopes {
-    /// For everything this user does.
+    /// For all projects of a user.
     pub user: Place,
-    /// For one project; not all clients have that.
+    /// For one project; not all clients support it.
     pub project: Option<Place>,
 }
 
@@ -82,34 +83,34 @@ pub enum Scope {
     Project,
 }
 
-/// Where the servers of one scope are written down.
+/// The files that list the servers of one scope.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// Any of these: the first that exists, or else the first.
+    /// The first one that exists is used, or else the first.
     pub files: Paths,
     #[serde(default)]
     pub starts: Starts,
-    /// How the client calls the project's folder in an entry, if it has a word for it.
+    /// The client's placeholder for the project's folder, if it has one.
     pub root: Option<String>,
     pub note: Option<String>,
 }
 
-/// The folder in which a client starts servers.
+/// The working directory of the servers that a client starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Starts {
-    /// The project that is worked on.
+    /// The open project.
     #[default]
     Project,
-    /// No folder that can be relied on.
+    /// Unspecified.
     Anywhere,
 }
 
 /// Paths, the same everywhere or by operating system.
 ///
-/// `~` is the user's home and `${NAME:-DEFAULT}` a variable, both at the start only. What starts
-/// with neither is relative to the project.
+/// `~` is the home directory and `${NAME:-DEFAULT}` a variable, both at the start only. Other paths
+/// are relative to the project.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paths {
@@ -130,7 +131,7 @@ pub struct ClientNotFound {
 }
 
 impl ClientNotFound {
-    /// The way out.
+    /// What to do about it.
     pub fn hint(&self) -> String {
         let ids: Vec<&str> = all().iter().map(|client| client.id.as_str()).collect();
         format!("there is {}", ids.join(", "))
@@ -141,15 +142,15 @@ impl ClientNotFound {
 pub fn all() -> &'static [Client] {
     static CLIENTS: OnceLock<Vec<Client>> = OnceLock::new();
     CLIENTS.get_or_init(|| {
-        let table: Table = serde_json::from_str(TABLE).expect("the built-in data is tested");
+        let table: Table = serde_json::from_str(TABLE).expect("the bundled data is tested");
         table.clients
     })
 }
 
-/// The client with this id, name or alias, however it is spelled.
+/// Finds a client by id, name or alias, regardless of case and punctuation.
 pub fn find(asked: &str) -> Result<&'static Client, ClientNotFound> {
-    let wanted = normal(asked);
-    let found = all().iter().find(|client| client.names().any(|name| normal(name) == wanted));
+    let wanted = normalize(asked);
+    let found = all().iter().find(|client| client.names().any(|name| normalize(name) == wanted));
     found.ok_or_else(|| ClientNotFound { asked: asked.to_owned() })
 }
 
@@ -167,7 +168,7 @@ impl Client {
         }
     }
 
-    /// The scopes it has.
+    /// The scopes that the client supports.
     pub fn scopes(&self) -> impl Iterator<Item = Scope> {
         let project = self.scopes.project.as_ref().map(|_| Scope::Project);
         std::iter::once(Scope::User).chain(project)

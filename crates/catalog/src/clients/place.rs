@@ -1,4 +1,4 @@
-//! Where a client keeps its files, on a machine that is described.
+//! The paths of a client's files on a given machine.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,21 @@ pub enum Os {
     Windows,
 }
 
-/// What paths depend on.
+/// The parts of a machine that paths depend on.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct Environment<'a> {
     pub os: Os,
     pub home: &'a Path,
     pub project: &'a Path,
-    /// The variables of the environment.
+    /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-impl std::fmt::Debug for Surroundings<'_> {
+impl std::fmt::Debug for Environment<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { os, home, project, .. } = self;
-        let mut shown = f.debug_struct("Surroundings");
-        shown.field("os", os).field("home", home).field("project", project).finish_non_exhaustive()
+        let mut debug = f.debug_struct("Environment");
+        debug.field("os", os).field("home", home).field("project", project).finish_non_exhaustive()
     }
 }
 
@@ -40,15 +40,15 @@ impl Os {
 }
 
 impl Client {
-    /// Any of the files that may list servers in this scope; none if the client has no such
-    /// scope. `name` is the server's, after which some clients name a file.
-    pub fn files(&self, scope: Scope, name: &str, here: Surroundings<'_>) -> Vec<PathBuf> {
+    /// The files that may list servers in this scope; none if the client has no such scope. `name`
+    /// is the server's name, which some clients use in the file's name.
+    pub fn files(&self, scope: Scope, name: &str, here: Environment<'_>) -> Vec<PathBuf> {
         let paths = self.place(scope).map(|place| place.files.on(here.os)).unwrap_or_default();
         paths.iter().map(|path| here.expand(&path.replace("$name", name))).collect()
     }
 
-    /// Where the servers of this scope are on a machine with nothing unusual about it, for people
-    /// to read: one file, or one for each system that has its own.
+    /// The usual file of this scope, for documentation: one for all systems, or one for each that
+    /// differs.
     pub fn usual_files(&self, scope: Scope, name: &str) -> Vec<(Option<Os>, String)> {
         let Some(Place { files, .. }) = self.place(scope) else { return Vec::new() };
         let systems = [Os::Linux, Os::Macos, Os::Windows].map(Some).into_iter();
@@ -57,8 +57,8 @@ impl Client {
         every.filter_map(|(os, path)| Some((os, usual(&path?.replace("$name", name))))).collect()
     }
 
-    /// Folders that the client makes when it is used.
-    pub fn trace_folders(&self, here: Surroundings<'_>) -> Vec<PathBuf> {
+    /// Folders that the client creates when it is used.
+    pub fn trace_folders(&self, here: Environment<'_>) -> Vec<PathBuf> {
         self.traces.on(here.os).iter().map(|path| here.expand(path)).collect()
     }
 }
@@ -78,11 +78,11 @@ impl Paths {
     }
 }
 
-impl Surroundings<'_> {
+impl Environment<'_> {
     fn expand(self, path: &str) -> PathBuf {
         if let Some((inner, rest)) = path.strip_prefix("${").and_then(|path| path.split_once('}')) {
             let (variable, default) = inner.split_once(":-").unwrap_or((inner, "~"));
-            // A relative folder would mean another one in every folder.
+            // A relative folder would depend on the working directory.
             let folder = (self.variable)(variable).map(PathBuf::from);
             let folder = folder.filter(|folder| folder.is_absolute());
             let folder = folder.unwrap_or_else(|| self.expand(default));
@@ -95,7 +95,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// With what a variable is when nobody has set it.
+/// The path with the default in place of the variable.
 fn usual(path: &str) -> String {
     let variable = path.strip_prefix("${").and_then(|path| path.split_once('}'));
     let Some((inner, rest)) = variable else { return path.to_owned() };
@@ -103,7 +103,7 @@ fn usual(path: &str) -> String {
     format!("{default}{rest}")
 }
 
-/// Part by part, so that each system gets its own separators.
+/// Joins part by part, so that each system gets its own separators.
 fn join(folder: &Path, rest: &str) -> PathBuf {
     let parts = rest.split('/').filter(|part| !part.is_empty());
     folder.iter().chain(parts.map(std::ffi::OsStr::new)).collect()

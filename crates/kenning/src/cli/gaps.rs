@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use kenning_settings::parse_age;
 
 #[derive(Debug, Args)]
 pub struct Wrap {
@@ -69,7 +70,7 @@ pub enum GapsCommand {
         #[arg(long, value_name = "ID")]
         project: Option<String>,
         /// How far to look back, such as 7d or 12h
-        #[arg(long, value_name = "AGE", default_value = "7d", value_parser = age)]
+        #[arg(long, value_name = "AGE", default_value = "7d", value_parser = parse_age)]
         since: Duration,
         /// How many entries in each list
         #[arg(long, value_name = "N")]
@@ -105,7 +106,7 @@ pub struct Forget {
     #[arg(long, value_name = "ID")]
     pub user: Option<String>,
     /// Keep only what is younger than this, such as 90d
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub keep: Option<Duration>,
 }
 
@@ -150,7 +151,7 @@ pub enum ProposalsCommand {
 #[derive(Debug, Args)]
 pub struct Usage {
     /// How far to look back, such as 30d
-    #[arg(long, value_name = "AGE", value_parser = age)]
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub since: Option<Duration>,
     /// Only nodes of this base
     #[arg(long, value_name = "NAME")]
@@ -158,19 +159,4 @@ pub struct Usage {
     /// How many nodes in each list
     #[arg(long, short = 'n', value_name = "N")]
     pub max_results: Option<usize>,
-}
-
-/// An age such as `90d`, `12h` or `2w`.
-pub(crate) fn age(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not an age; ages look like 90d, 2w or 12h");
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let hours = match unit {
-        "h" => Some(1),
-        "d" => Some(24),
-        "w" => Some(7 * 24),
-        _ => None,
-    };
-    let seconds = hours.and_then(|hours: u64| number.checked_mul(hours * 3_600));
-    seconds.map(Duration::from_secs).ok_or_else(wrong)
 }

@@ -25,7 +25,7 @@ impl Context {
         match self.settings.catalog_folder(&self.layers)? {
             None => Ok(Catalog::bundled()),
             Some(folder) => {
-                let overlay = if settings.bundled { Overlay::Besides } else { Overlay::Instead };
+                let overlay = if settings.bundled { Overlay::Extend } else { Overlay::Replace };
                 Ok(Catalog::with_folder(&folder, overlay)?)
             }
         }

@@ -33,13 +33,13 @@ use std::sync::Arc;
 use kenning_knowledge::Library;
 use kenning_knowledge::library::LibraryError;
 use kenning_knowledge::semantic::{IndexError, Indexer, NoCache, Pass, VectorCache};
-use kenning_store::Store;
+use kenning_settings::{Layers, LogFormat, Settings, Sources};
+use kenning_store::{Location, Store};
 use toml::Value;
 
 use crate::cli::{Cli, Command, Global};
 use crate::failure::{Exit, Failure};
 use crate::printer::{Form, Notes, Printer};
-use crate::settings::{Layers, LogFormat, Settings, Sources};
 use crate::telemetry::{Telemetry, Tracing};
 
 pub fn run(cli: Cli) -> Result<Exit, Failure> {
@@ -142,7 +142,7 @@ impl Context {
 impl Context {
     /// The store, or `None`, with a warning, if there is no place to write to.
     fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
-        if let Some(location) = self.settings.store_location(&self.layers)? {
+        if let Some(location) = store_location(&self.settings, &self.layers)? {
             // Asked for, it must be there.
             return Ok(Some(Arc::new(Store::connect(&location)?)));
         }
@@ -158,7 +158,7 @@ impl Context {
 
     /// The store, for what makes no sense without one.
     fn need_store(&self) -> Result<Arc<Store>, Failure> {
-        if let Some(location) = self.settings.store_location(&self.layers)? {
+        if let Some(location) = store_location(&self.settings, &self.layers)? {
             return Ok(Arc::new(Store::connect(&location)?));
         }
         let folder = self.store_folder()?.ok_or_else(|| {
@@ -200,6 +200,12 @@ impl Context {
         bar.finish_and_clear();
         Ok(pass?)
     }
+}
+
+/// The store that `store.url` names, if it is set.
+fn store_location(settings: &Settings, layers: &Layers) -> Result<Option<Location>, Failure> {
+    let location = settings.store_url(layers)?.map(str::parse::<Location>).transpose();
+    Ok(location.map_err(|error| layers.fault("store.url", &error.to_string()))?)
 }
 
 /// `$XDG_DATA_HOME/kenning`, or the place that stands for it.

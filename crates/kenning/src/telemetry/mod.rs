@@ -5,13 +5,12 @@ mod spans;
 
 use std::io::IsTerminal;
 
+use kenning_settings::{LogFormat, LogLevel, Server};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::{Layer, Registry};
-
-use crate::settings::{LogFormat, LogLevel, Server};
 
 pub(crate) use spans::adopt;
 

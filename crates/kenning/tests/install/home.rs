@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use kenning_catalog::clients::{Client, Os, Scope, Surroundings};
+use kenning_catalog::clients::{Client, Environment, Os, Scope};
 use tempfile::TempDir;
 
 pub(crate) struct Home {
@@ -48,7 +48,7 @@ impl Home {
     pub(crate) fn file(&self, client: &Client, scope: Scope) -> PathBuf {
         let (home, project) = (self.home(), self.project());
         let here =
-            Surroundings { os: Os::Linux, home: &home, project: &project, variable: &|_| None };
+            Environment { os: Os::Linux, home: &home, project: &project, variable: &|_| None };
         client.files(scope, "kenning", here).remove(0)
     }
 

@@ -167,7 +167,7 @@ fn a_model_writes_code_where_there_is_one() {
     std::fs::write(root.join("kenning.toml"), settings).unwrap();
     let theirs = kenning(root, home, &build).output().unwrap();
     let said = String::from_utf8_lossy(&theirs.stderr).into_owned();
-    assert!(said.contains("a project's file cannot choose who is told"), "{said}");
+    assert!(said.contains("a project's file cannot choose the endpoint"), "{said}");
     assert_eq!(code, "def add(a, b):\n    return a + b\n");
 }
 

@@ -1,6 +1,6 @@
 //! The agents themselves.
 
-use kenning_registry::store::{AgentCounts, Seen};
+use kenning_registry::store::AgentCounts;
 use kenning_registry::{Agent, Error, Revision, Timestamp};
 
 use super::{AgentRow, Refusal, count};
@@ -135,7 +135,7 @@ pub(super) async fn rename(
     pool: &Pool,
     id: i64,
     name: &str,
-    expected: Seen,
+    expected: Option<Revision>,
 ) -> Result<Agent, Refusal> {
     let mut work = pool.write().await?;
     work.lock_registry().await?;
@@ -154,7 +154,11 @@ pub(super) async fn rename(
 }
 
 /// The capabilities go with it, by the foreign key; they are counted before.
-pub(super) async fn remove(pool: &Pool, id: i64, expected: Seen) -> Result<usize, Refusal> {
+pub(super) async fn remove(
+    pool: &Pool,
+    id: i64,
+    expected: Option<Revision>,
+) -> Result<usize, Refusal> {
     let mut work = pool.write().await?;
     super::change::touch(&mut work, id, expected).await?;
     let held: i64 = on!(&mut work, |work| {

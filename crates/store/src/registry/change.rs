@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use kenning_registry::store::{Applied, Change, Existing, NewCapability, Seen};
+use kenning_registry::store::{Applied, Change, Existing, NewCapability};
 use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 
@@ -45,7 +45,7 @@ pub(super) async fn apply(
 pub(super) async fn touch(
     work: &mut Work<'_>,
     agent_id: i64,
-    expected: Seen,
+    expected: Option<Revision>,
 ) -> Result<Revision, Refusal> {
     let revision: Option<i64> = on!(work, |work| {
         let touch = "UPDATE agents SET revision = revision + 1 WHERE id = $1 RETURNING revision";

@@ -6,7 +6,7 @@ mod holdings;
 
 use kenning_registry::model::Metadata;
 use kenning_registry::store::{
-    AgentCounts, Applied, Change, Filter, Held, Holding, Page, RegistryStore, Seen, Skill,
+    AgentCounts, Applied, Change, Filter, Held, Holding, Page, RegistryStore, Skill,
 };
 use kenning_registry::{Agent, Capability, Error, Revision, Timestamp};
 
@@ -29,11 +29,16 @@ impl RegistryStore for Store {
         Ok(self.runtime().block_on(agents::get(&self.pool, id))?)
     }
 
-    fn rename_agent(&self, id: i64, name: &str, expected: Seen) -> Result<Agent, Error> {
+    fn rename_agent(
+        &self,
+        id: i64,
+        name: &str,
+        expected: Option<Revision>,
+    ) -> Result<Agent, Error> {
         Ok(self.runtime().block_on(agents::rename(&self.pool, id, name, expected))?)
     }
 
-    fn remove_agent(&self, id: i64, expected: Seen) -> Result<usize, Error> {
+    fn remove_agent(&self, id: i64, expected: Option<Revision>) -> Result<usize, Error> {
         Ok(self.runtime().block_on(agents::remove(&self.pool, id, expected))?)
     }
 

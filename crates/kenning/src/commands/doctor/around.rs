@@ -5,6 +5,9 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use kenning_catalog::clients::{self, Client, Scope};
+#[cfg(unix)]
+use kenning_settings::Layers;
+use kenning_settings::Settings;
 use serde_json::Value;
 
 use super::Check;
@@ -14,9 +17,6 @@ use crate::commands::install::machine::{Machine, is_executable, on_path};
 #[cfg(unix)]
 use crate::commands::serve::daemon::{self, Seen};
 use crate::failure::Failure;
-#[cfg(unix)]
-use crate::settings::Layers;
-use crate::settings::Settings;
 
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = match Machine::this() {

@@ -6,11 +6,11 @@
 mod around;
 mod rooms;
 
+use kenning_settings::{Layers, Settings, Sources};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
 use crate::printer::Printer;
-use crate::settings::{Layers, Settings, Sources};
 
 #[derive(Serialize)]
 struct Findings {
@@ -74,8 +74,8 @@ pub(super) fn run(sources: Sources, printer: Printer) -> Result<Exit, Failure> {
             checks.extend(around::shared_server(&settings, &layers));
             checks.push(around::port(&settings));
         }
-        Err(failure) => {
-            checks.push(Check::fail("settings", failure));
+        Err(error) => {
+            checks.push(Check::fail("settings", error.into()));
             checks.extend(around::checks());
         }
     }

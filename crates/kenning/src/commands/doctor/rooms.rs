@@ -5,12 +5,12 @@ use std::sync::Arc;
 use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Coverage, Indexer, NoCache, VectorCache};
+use kenning_settings::{Layers, Settings};
 use kenning_store::{Location, Look, Schema, Store};
 
 use super::Check;
-use crate::commands::data_folder;
+use crate::commands::{data_folder, store_location};
 use crate::failure::Failure;
-use crate::settings::{Layers, Settings};
 
 pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -65,7 +65,7 @@ fn bases(library: &Library) -> Vec<Check> {
 
 /// Where things are remembered, as for every other command.
 fn location(settings: &Settings, layers: &Layers) -> Result<Option<Location>, Failure> {
-    if let Some(location) = settings.store_location(layers)? {
+    if let Some(location) = store_location(settings, layers)? {
         return Ok(Some(location));
     }
     let folder = settings.storage_folder(layers)?.or_else(data_folder);

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kenning_catalog::clients::{Client, Os, Scope, Surroundings};
+use kenning_catalog::clients::{Client, Environment, Os, Scope};
 use serde_json::Value;
 
 use super::config::words;
@@ -26,14 +26,14 @@ impl Machine {
         Ok(Self { home, project, program: std::env::current_exe()? })
     }
 
-    fn here(&self) -> Surroundings<'_> {
+    fn here(&self) -> Environment<'_> {
         let os = match std::env::consts::OS {
             "windows" => Os::Windows,
             "macos" => Os::Macos,
             _ => Os::Linux,
         };
         let variable = &|name: &str| std::env::var(name).ok();
-        Surroundings { os, home: &self.home, project: &self.project, variable }
+        Environment { os, home: &self.home, project: &self.project, variable }
     }
 
     /// Where the client lists the servers of a scope: the file there is, or the one to make.

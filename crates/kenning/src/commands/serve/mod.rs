@@ -18,6 +18,7 @@ use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
 use kenning_mcp::{Changed, Server, protocol, render, stdio};
+use kenning_settings::Transport;
 use kenning_store::{Store, Subscription};
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +30,6 @@ use self::toolsets::Selection;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
-use crate::settings::Transport;
 
 /// The command's flags as settings.
 pub(super) fn flags(serve: &cli::Serve) -> Result<Vec<(String, Value, String)>, Failure> {

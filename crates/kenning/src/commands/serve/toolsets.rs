@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use kenning_app::{Access, Inventory, Toolset};
+use kenning_settings::{Layers, Settings};
 
 use crate::failure::Failure;
-use crate::settings::{Layers, Settings};
 
 /// A client's selection. It orders and compares, so that clients with the same selection share a
 /// server.

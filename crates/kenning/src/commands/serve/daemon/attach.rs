@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use kenning_mcp::stdio;
+use kenning_settings::{Layers, Settings};
 use tokio::io::{BufReader, DuplexStream};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -15,7 +16,6 @@ use super::hello::{self, Identity, Reply};
 use super::relay::{Ended, Relay};
 use crate::commands::Context;
 use crate::failure::{Exit, Failure};
-use crate::settings::{Layers, Settings};
 
 /// How long a host may take to say whether it takes us in.
 const PATIENCE: Duration = Duration::from_secs(10);

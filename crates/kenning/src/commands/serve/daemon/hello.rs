@@ -6,6 +6,7 @@ use std::path::Path;
 
 use kenning_app::Toolset;
 use kenning_knowledge::semantic::ModelSource;
+use kenning_settings::{Layers, Settings};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -14,7 +15,6 @@ use super::super::toolsets::Selection;
 use super::place::Place;
 use crate::commands::{data_folder, user_file};
 use crate::failure::Failure;
-use crate::settings::{Layers, Settings};
 
 const PROTOCOL: u32 = 1;
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,9 +1,4 @@
-//! What the user wants, merged once from everywhere it can be said.
-//!
-//! From weak to strong: defaults, the user's file, the project's file, `KENNING_*` variables,
-//! flags. [`layers`] merges them; this module gives the result its types and checks it.
-
-mod layers;
+//! Settings with their types, and what is checked beyond a type.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +7,9 @@ use std::time::Duration;
 use kenning_knowledge::Base;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::semantic::ModelSource;
-use kenning_store::Location;
 use serde::Deserialize;
 
-use crate::failure::Failure;
-pub use layers::{DEFAULTS, Layers, Origin, Sources, env_name};
+use crate::{Error, Layers, Sources, parse_age};
 
 #[derive(Debug, Deserialize)]
 pub struct Settings {
@@ -55,7 +48,7 @@ pub struct Index {
     pub similarity_metric: String,
 }
 
-/// [`Discovery`] as it stands in a file.
+/// [`Discovery`] belongs to a crate that reads no files; this is its form in one.
 #[derive(Deserialize)]
 #[serde(remote = "Discovery")]
 struct DiscoveryTable {
@@ -79,7 +72,7 @@ pub struct StoreSettings {
 }
 
 impl std::fmt::Debug for StoreSettings {
-    /// The address may hold a password.
+    /// The URL may hold a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoreSettings").finish_non_exhaustive()
     }
@@ -96,13 +89,12 @@ impl ComposeSettings {
         Some(self.model.trim()).filter(|model| !model.is_empty())
     }
 
-    /// Where the model is; at a provider's if `None`. What is known is sent there, and a key.
-    pub fn endpoint(&self, layers: &Layers) -> Result<Option<&str>, Failure> {
+    /// The address of the model; `None` is the provider's own. Knowledge and an API key are sent
+    /// there, so a project's file must not choose it.
+    pub fn endpoint(&self, layers: &Layers) -> Result<Option<&str>, Error> {
         let endpoint = Some(self.endpoint.trim()).filter(|endpoint| !endpoint.is_empty());
-        if endpoint.is_some()
-            && matches!(layers.origin("compose.endpoint"), Some(Origin::ProjectFile(_)))
-        {
-            let problem = "a project's file cannot choose who is told what is known";
+        if endpoint.is_some() && layers.is_from_project("compose.endpoint") {
+            let problem = "a project's file cannot choose the endpoint that knowledge is sent to";
             return Err(layers.fault("compose.endpoint", problem));
         }
         Ok(endpoint)
@@ -118,12 +110,10 @@ pub struct GapsSettings {
 
 impl GapsSettings {
     /// How long calls are kept; forever if `None`.
-    pub fn keep(&self, layers: &Layers) -> Result<Option<Duration>, Failure> {
-        if self.keep.trim().is_empty() {
-            return Ok(None);
-        }
-        let age = crate::cli::age(self.keep.trim());
-        age.map(Some).map_err(|problem| layers.fault("gaps.keep", &problem))
+    pub fn keep(&self, layers: &Layers) -> Result<Option<Duration>, Error> {
+        let keep = Some(self.keep.trim()).filter(|keep| !keep.is_empty());
+        let age = keep.map(parse_age).transpose();
+        age.map_err(|problem| layers.fault("gaps.keep", &problem))
     }
 }
 
@@ -167,46 +157,47 @@ pub enum LogFormat {
 }
 
 impl Settings {
-    pub fn load(sources: Sources) -> Result<(Self, Layers), Failure> {
+    pub fn load(sources: Sources) -> Result<(Self, Layers), Error> {
         let layers = Layers::merge(sources)?;
+        Ok((Self::from_layers(&layers)?, layers))
+    }
+
+    pub fn from_layers(layers: &Layers) -> Result<Self, Error> {
         let mut settings: Self = layers.deserialize()?;
-        settings.check(&layers)?;
+        settings.check_discovery(layers)?;
+        settings.check_index(layers)?;
         if layers.single_base_wins() {
             settings.bases.clear();
         }
-        Ok((settings, layers))
+        Ok(settings)
     }
 
-    fn check(&self, layers: &Layers) -> Result<(), Failure> {
+    fn check_discovery(&self, layers: &Layers) -> Result<(), Error> {
         let discovery = &self.discovery;
         if !(0.0..=1.0).contains(&discovery.min_relevance_threshold) {
             return Err(layers.fault("discovery.min_relevance_threshold", "it must be 0 to 1"));
         }
-        let is_boost = |factor: f64| factor.is_finite() && factor > 0.0;
-        for (key, factor) in [
-            ("discovery.boost_active_status", discovery.boost_active_status),
-            ("discovery.boost_recent_update_factor", discovery.boost_recent_update_factor),
-        ] {
-            if !is_boost(factor) {
-                return Err(layers.fault(key, "a boost must be greater than 0"));
-            }
-        }
-        for (task, boosts) in &discovery.boosts {
-            for (node, &factor) in boosts {
-                if !is_boost(factor) {
-                    let key = format!("discovery.boosts.{task}.{node}");
-                    return Err(layers.fault(&key, "a boost must be greater than 0"));
-                }
-            }
-        }
         if discovery.default_max_results == 0 {
             return Err(layers.fault("discovery.default_max_results", "it must be at least 1"));
         }
-        self.check_index(layers)
+        let by_type = discovery.boosts.iter().flat_map(|(task, boosts)| {
+            boosts.iter().map(move |(node, &boost)| (format!("boosts.{task}.{node}"), boost))
+        });
+        let general = [
+            ("boost_active_status".to_owned(), discovery.boost_active_status),
+            ("boost_recent_update_factor".to_owned(), discovery.boost_recent_update_factor),
+        ];
+        let mut boosts = general.into_iter().chain(by_type);
+        match boosts.find(|&(_, boost)| !(boost.is_finite() && boost > 0.0)) {
+            Some((key, _)) => {
+                Err(layers.fault(&format!("discovery.{key}"), "a boost must be greater than 0"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// These name what is built in; they are settings so that a configuration can state them.
-    fn check_index(&self, layers: &Layers) -> Result<(), Failure> {
+    fn check_index(&self, layers: &Layers) -> Result<(), Error> {
         let index = &self.index;
         if !index.embedding_model.ends_with("all-MiniLM-L6-v2") {
             return Err(layers.fault("index.embedding_model", "only all-MiniLM-L6-v2 is supported"));
@@ -221,40 +212,33 @@ impl Settings {
         Ok(())
     }
 
-    /// The store that was chosen by its address, if one was.
-    pub fn store_location(&self, layers: &Layers) -> Result<Option<Location>, Failure> {
-        if self.store.url.is_empty() {
-            return Ok(None);
+    /// The URL of the store, if one was set. The store receives everything that is recorded, so a
+    /// project's file must not choose it.
+    pub fn store_url(&self, layers: &Layers) -> Result<Option<&str>, Error> {
+        let url = Some(self.store.url.as_str()).filter(|url| !url.is_empty());
+        if url.is_some() && layers.is_from_project("store.url") {
+            return Err(layers.fault("store.url", "a project's file cannot choose the store"));
         }
-        if matches!(layers.origin("store.url"), Some(Origin::ProjectFile(_))) {
-            let problem = "a project's file cannot choose where things are remembered";
-            return Err(layers.fault("store.url", problem));
-        }
-        let location = self.store.url.parse::<Location>();
-        location.map(Some).map_err(|error| layers.fault("store.url", &error.to_string()))
+        Ok(url)
     }
 
-    /// The folder of the store, if one was named.
-    pub fn storage_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Failure> {
-        named(&self.index.storage_path)
-            .map(|path| layers.resolve_path("index.storage_path", path))
-            .transpose()
+    /// The folder of the store, if one was set.
+    pub fn storage_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Error> {
+        layers.resolve_optional("index.storage_path", &self.index.storage_path)
     }
 
-    pub fn model(&self, layers: &Layers) -> Result<ModelSource, Failure> {
-        let path = named(&self.index.model_path)
-            .map(|path| layers.resolve_path("index.model_path", path))
-            .transpose()?;
+    pub fn model(&self, layers: &Layers) -> Result<ModelSource, Error> {
+        let path = layers.resolve_optional("index.model_path", &self.index.model_path)?;
         Ok(path.map_or(ModelSource::Bundled, ModelSource::Folder))
     }
 
-    /// The user's own catalog, if there is one.
-    pub fn catalog_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Failure> {
-        named(&self.catalog.path).map(|path| layers.resolve_path("catalog.path", path)).transpose()
+    /// The user's own catalog, if one was set.
+    pub fn catalog_folder(&self, layers: &Layers) -> Result<Option<PathBuf>, Error> {
+        layers.resolve_optional("catalog.path", &self.catalog.path)
     }
 
     /// The knowledge bases to read.
-    pub fn open_bases(&self, layers: &Layers) -> Result<Vec<Base>, Failure> {
+    pub fn open_bases(&self, layers: &Layers) -> Result<Vec<Base>, Error> {
         let default = &self.knowledge_base;
         if self.bases.is_empty() {
             let root = layers.resolve_path("knowledge_base.root_path", &default.root_path)?;
@@ -267,7 +251,7 @@ impl Settings {
         self.bases.iter().map(open).collect()
     }
 
-    fn open_base(&self, name: &str, root: &Path, own: Option<&NamedBase>) -> Result<Base, Failure> {
+    fn open_base(&self, name: &str, root: &Path, own: Option<&NamedBase>) -> Result<Base, Error> {
         let files = own.and_then(|own| own.file_patterns.as_ref());
         let excluded = own.and_then(|own| own.exclude_patterns.as_ref());
         let base = Base::new(
@@ -276,10 +260,6 @@ impl Settings {
             files.unwrap_or(&self.knowledge_base.file_patterns),
             excluded.unwrap_or(&self.knowledge_base.exclude_patterns),
         );
-        base.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))
+        base.map_err(|error| Error::new(error.to_string()).hint(error.hint()))
     }
-}
-
-fn named(path: &Path) -> Option<&Path> {
-    (!path.as_os_str().is_empty()).then_some(path)
 }

@@ -1,4 +1,4 @@
-//! Settings from several places, leaf by leaf, each knowing where it comes from.
+//! Merges settings key by key and remembers where each value was set.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,26 +7,25 @@ use std::path::{Component, Path, PathBuf};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::failure::Failure;
+use crate::Error;
+use kenning_knowledge::discover::TaskType;
 
 /// All settings there are, with their defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
-/// What may hold a password and is not repeated.
+/// These may hold a password, so errors do not repeat their values.
 const SECRET: [&str; 1] = ["store.url"];
 
 const PROJECT_FILE: &str = "kenning.toml";
 const ENV_PREFIX: &str = "KENNING_";
-const TASK_TYPES: [&str; 7] =
-    ["implement", "debug", "refactor", "document", "review", "design", "test"];
 const BASE_KEYS: [&str; 3] = ["root_path", "file_patterns", "exclude_patterns"];
 
-/// Where settings may come from.
+/// The places settings are read from.
 #[derive(Debug, Default)]
 pub struct Sources {
     pub working_directory: PathBuf,
     /// The user's file, which need not exist.
     pub user_file: Option<PathBuf>,
-    /// The project's file, if it was named; otherwise it is looked for.
+    /// The project's file, if it was named; otherwise the nearest one above the working directory.
     pub project_file: Option<PathBuf>,
     /// `KENNING_*` variables.
     pub variables: Vec<(String, String)>,
@@ -60,32 +59,29 @@ impl fmt::Display for Origin {
 pub struct Layers {
     leaves: BTreeMap<String, (Value, Origin)>,
     working_directory: PathBuf,
-    project_directory: Option<PathBuf>,
     project_file: Option<PathBuf>,
 }
 
 impl Layers {
-    pub fn merge(sources: Sources) -> Result<Self, Failure> {
+    pub fn merge(sources: Sources) -> Result<Self, Error> {
         let defaults: Table = DEFAULTS.parse().expect("the built-in defaults are valid TOML");
         let mut layers = Self {
             leaves: BTreeMap::new(),
             working_directory: sources.working_directory.clone(),
-            project_directory: None,
             project_file: None,
         };
-        layers.lay(defaults, &Origin::Default);
+        layers.apply(leaves(defaults, ""), &Origin::Default);
         let known: Vec<String> = layers.leaves.keys().cloned().collect();
         if let Some(path) = sources.user_file.filter(|path| path.exists()) {
-            layers.lay_file(&path, Origin::UserFile, &known)?;
+            layers.apply_file(&path, Origin::UserFile, &known)?;
         }
         let found = sources.project_file.or_else(|| find_project_file(&sources.working_directory));
         if let Some(path) = found {
-            layers.lay_file(&path, Origin::ProjectFile, &known)?;
-            layers.project_directory = path.parent().map(Path::to_path_buf);
+            layers.apply_file(&path, Origin::ProjectFile, &known)?;
             layers.project_file = Some(path);
         }
         for (name, text) in sources.variables {
-            layers.lay_variable(&name, &text, &known)?;
+            layers.apply_variable(&name, &text, &known)?;
         }
         for (key, value, flag) in sources.flags {
             layers.leaves.insert(key, (value, Origin::Flag(flag)));
@@ -93,32 +89,33 @@ impl Layers {
         Ok(layers)
     }
 
-    fn lay(&mut self, table: Table, origin: &Origin) {
-        for (key, value) in leaves(table, "") {
+    fn apply(&mut self, leaves: Vec<(String, Value)>, origin: &Origin) {
+        for (key, value) in leaves {
             self.leaves.insert(key, (value, origin.clone()));
         }
     }
 
-    fn lay_file(
+    fn apply_file(
         &mut self,
         path: &Path,
         origin: fn(PathBuf) -> Origin,
         known: &[String],
-    ) -> Result<(), Failure> {
-        let shown = path.display();
+    ) -> Result<(), Error> {
+        let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format!("{shown} cannot be read: {error}")))?;
+            .map_err(|error| Error::new(format!("{file} cannot be read: {error}")))?;
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            Failure::usage(format!("{shown} is not valid TOML:\n{error}"))
+            Error::new(format!("{file} is not valid TOML:\n{error}"))
         })?;
-        for (key, _) in leaves(table.clone(), "") {
-            check_known(&key, known, &shown.to_string())?;
+        let leaves = leaves(table, "");
+        for (key, _) in &leaves {
+            check_known(key, known, &file)?;
         }
-        self.lay(table, &origin(path.to_path_buf()));
+        self.apply(leaves, &origin(path.to_path_buf()));
         Ok(())
     }
 
-    fn lay_variable(&mut self, name: &str, text: &str, known: &[String]) -> Result<(), Failure> {
+    fn apply_variable(&mut self, name: &str, text: &str, known: &[String]) -> Result<(), Error> {
         let key = known.iter().find(|key| env_name(key) == name).ok_or_else(|| {
             let names: Vec<String> = known.iter().map(|key| env_name(key)).collect();
             unknown(name, "the environment", &names)
@@ -135,14 +132,14 @@ impl Layers {
         };
         let kind = self.leaves[key].0.type_str();
         let value = value.ok_or_else(|| {
-            Failure::usage(format!("{name} is `{text}`, which is not of the type {kind}"))
+            Error::new(format!("{name} is `{text}`, which is not of the type {kind}"))
                 .hint(format!("unset {name}, or give it a value of the type {kind}"))
         })?;
         self.leaves.insert(key.clone(), (value, Origin::Variable(name.to_owned())));
         Ok(())
     }
 
-    pub(super) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+    pub(crate) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, Error> {
         let mut table = Table::new();
         table.insert("bases".to_owned(), Value::Table(Table::new()));
         for (key, (value, _)) in &self.leaves {
@@ -154,30 +151,31 @@ impl Layers {
         })
     }
 
-    /// A value that cannot be used, named with the place that set it.
-    pub fn fault(&self, key: &str, problem: &str) -> Failure {
-        match self.leaves.get(key) {
-            Some((_, origin)) if SECRET.contains(&key) => {
-                Failure::usage(format!("{origin}: `{key}`: {problem}"))
-            }
-            Some((value, origin)) => {
-                Failure::usage(format!("{origin}: `{key}` is {value}: {problem}"))
-            }
-            None => Failure::usage(format!("`{key}`: {problem}")),
-        }
-        .hint("`kenning config show --origin` shows every setting and where it comes from")
+    /// The error for a value that cannot be used; it names the value and where it was set.
+    pub fn fault(&self, key: &str, problem: &str) -> Error {
+        let message = match self.leaves.get(key) {
+            Some((_, origin)) if SECRET.contains(&key) => format!("{origin}: `{key}`: {problem}"),
+            Some((value, origin)) => format!("{origin}: `{key}` is {value}: {problem}"),
+            None => format!("`{key}`: {problem}"),
+        };
+        Error::new(message)
+            .hint("`kenning config show --origin` shows every setting and where it comes from")
     }
 
     pub fn origin(&self, key: &str) -> Option<&Origin> {
         self.leaves.get(key).map(|(_, origin)| origin)
     }
 
-    /// The folder of the project: that of its settings, or the one at hand.
-    pub fn project_folder(&self) -> &Path {
-        self.project_directory.as_deref().unwrap_or(&self.working_directory)
+    pub(crate) fn is_from_project(&self, key: &str) -> bool {
+        matches!(self.origin(key), Some(Origin::ProjectFile(_)))
     }
 
-    /// The project's file that is in force.
+    /// The folder of the project's file, or the working directory if there is none.
+    pub fn project_folder(&self) -> &Path {
+        self.project_file().and_then(Path::parent).unwrap_or(&self.working_directory)
+    }
+
+    /// The project's file, if there is one.
     pub fn project_file(&self) -> Option<&Path> {
         self.project_file.as_deref()
     }
@@ -187,28 +185,27 @@ impl Layers {
         self.leaves.iter().map(|(key, (value, origin))| (key.as_str(), value, origin))
     }
 
-    /// Whether a single root, such as from `--root`, was asked for more strongly than any of the
-    /// named bases.
-    pub(super) fn single_base_wins(&self) -> bool {
+    /// Whether the single root, such as from `--root`, has a stronger origin than every named base.
+    pub(crate) fn single_base_wins(&self) -> bool {
         let single = self.origin("knowledge_base.root_path");
         let named = self.leaves.iter().filter(|(key, _)| key.starts_with("bases."));
         named.map(|(_, (_, origin))| origin).max() < single
     }
 
-    /// A path relative to where it was written. What a project says about itself is not trusted
-    /// to reach outside of the project.
-    pub(super) fn resolve_path(&self, key: &str, path: &Path) -> Result<PathBuf, Failure> {
+    /// Resolves a path against the place it was written in. A path from a project's file must not
+    /// lead outside of the project.
+    pub fn resolve_path(&self, key: &str, path: &Path) -> Result<PathBuf, Error> {
         let origin = self.origin(key).unwrap_or(&Origin::Default);
         let start = match origin {
             Origin::UserFile(file) | Origin::ProjectFile(file) => file.parent(),
-            Origin::Default => self.project_directory.as_deref(),
+            Origin::Default => Some(self.project_folder()),
             Origin::Variable(_) | Origin::Flag(_) => None,
         };
         let start = start.unwrap_or(&self.working_directory);
         let resolved = start.join(path);
-        if matches!(origin, Origin::ProjectFile(_)) {
+        if self.is_from_project(key) {
             let project = start.canonicalize().unwrap_or_else(|_| start.to_path_buf());
-            let real = really(&resolved);
+            let real = real_path(&resolved);
             if !real.as_ref().is_some_and(|real| real.starts_with(&project)) {
                 let problem = "a project's file cannot reach outside of the project";
                 return Err(self.fault(key, problem).hint(format!(
@@ -219,11 +216,22 @@ impl Layers {
         }
         Ok(resolved)
     }
+
+    /// Like [`Self::resolve_path`]; an empty path is a setting that was left out.
+    pub(crate) fn resolve_optional(
+        &self,
+        key: &str,
+        path: &Path,
+    ) -> Result<Option<PathBuf>, Error> {
+        let path = Some(path).filter(|path| !path.as_os_str().is_empty());
+        path.map(|path| self.resolve_path(key, path)).transpose()
+    }
 }
 
-/// Where a path ends, whether that is there yet or not: what is made later must not lie elsewhere.
-/// It is walked as the system does, link by link; a link that ends nowhere could end anywhere.
-fn really(path: &Path) -> Option<PathBuf> {
+/// Where a path leads, whether it exists yet or not, so that a folder created later is inside too.
+/// Follows links step by step as the system does. `None` for a dangling link: its target may be
+/// created anywhere.
+fn real_path(path: &Path) -> Option<PathBuf> {
     let mut at = PathBuf::new();
     for step in path.components() {
         match step {
@@ -277,11 +285,11 @@ fn insert(table: &mut Table, key: &str, value: Value) {
     }
 }
 
-fn check_known(key: &str, known: &[String], place: &str) -> Result<(), Failure> {
+fn check_known(key: &str, known: &[String], place: &str) -> Result<(), Error> {
     let parts: Vec<&str> = key.split('.').collect();
     let is_known = match parts.as_slice() {
         ["bases", _, field] => BASE_KEYS.contains(field),
-        ["discovery", "boosts", task, _] => TASK_TYPES.contains(task),
+        ["discovery", "boosts", task, _] => TaskType::ALL.iter().any(|known| known.name() == *task),
         _ => known.iter().any(|known| known == key),
     };
     if is_known {
@@ -293,23 +301,24 @@ fn check_known(key: &str, known: &[String], place: &str) -> Result<(), Failure> 
             candidates.extend(BASE_KEYS.map(|field| format!("bases.{name}.{field}")));
         }
         ["discovery", "boosts", _, node] => {
-            candidates.extend(TASK_TYPES.map(|task| format!("discovery.boosts.{task}.{node}")));
+            let key = |task: TaskType| format!("discovery.boosts.{}.{node}", task.name());
+            candidates.extend(TaskType::ALL.map(key));
         }
         _ => {}
     }
     Err(unknown(key, place, &candidates))
 }
 
-fn unknown(name: &str, place: &str, known: &[String]) -> Failure {
+fn unknown(name: &str, place: &str, known: &[String]) -> Error {
     let last = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
     let closeness = |key: &str| {
         let whole = strsim::jaro_winkler(name, key);
         whole.max(0.95 * strsim::jaro_winkler(&last(name), &last(key)))
     };
     let nearest = known.iter().max_by(|a, b| closeness(a).total_cmp(&closeness(b)));
-    let failure = Failure::usage(format!("{place}: there is no setting `{name}`"));
+    let error = Error::new(format!("{place}: there is no setting `{name}`"));
     match nearest {
-        Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
-        None => failure,
+        Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+        None => error,
     }
 }
