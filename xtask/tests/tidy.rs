@@ -71,7 +71,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("kenning-embed", &[]),
     ("kenning-testkit", &[]),
     ("kenning-sanitize", &[]),
-    ("heard-server", &["kenning-gaps", "kenning-wrap"]),
+    ("recorded-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &["kenning-testkit"]),
 ];
 

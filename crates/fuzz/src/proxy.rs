@@ -1,7 +1,7 @@
 //! What goes through the wrapper.
 
 use kenning_gaps::contract::Offer;
-use kenning_wrap::trial::{Passed, pass};
+use kenning_wrap::fuzz::{Passed, pass};
 
 /// What parts the client's bytes from the server's in an input.
 const PARTING: u8 = 0;

@@ -18,7 +18,7 @@ use kenning_mcp::prompt::{Argument, Prompt, Render};
 use kenning_mcp::resource::{Parameter, ReadError, ResourceFamily};
 use kenning_mcp::tool::{Invocation, Outcome, Tool};
 use kenning_mcp::{House, Inventory, Rooms, Server, Toolset, Transport, http, stdio};
-use kenning_wrap::layer::Heard;
+use kenning_wrap::layer::Recorded;
 use kenning_wrap::{Recorder, Sink, SinkError};
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorData, ProgressNotificationParam,
@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recorder = Recorder::start("fixture", Identity::default(), Redactor::default(), sink);
     let layer = recorder.clone();
     let router = if mode == "heard" {
-        let around = move |server| Heard::new(server, layer.clone());
+        let around = move |server| Recorded::new(server, layer.clone());
         http::router_around(server, around, reach, stop.clone())
     } else {
         http::router(server, reach, stop.clone())

@@ -1,10 +1,11 @@
-//! JSON that is changed in places and otherwise stays the bytes it was.
+//! JSON that is edited in place: what is not changed keeps its bytes.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The members of an object in their order, values as they were written.
@@ -84,20 +85,25 @@ impl<'a> Object<'a> {
         string(self.get(name)?)
     }
 
-    /// The object written anew without the members of a name.
+    /// The object rewritten without the members of a name.
     pub(crate) fn without(&self, name: &str) -> String {
         let mut text = String::from("{");
         for (other, value) in self.0.iter().filter(|(other, _)| other.0 != name) {
             if text.len() > 1 {
                 text.push(',');
             }
-            text += &serde_json::Value::from(other.0.as_ref()).to_string();
+            text += &Value::from(other.0.as_ref()).to_string();
             text.push(':');
             text += value.get();
         }
         text.push('}');
         text
     }
+}
+
+/// A request's id as a key: equal ids have equal keys, however they are written.
+pub(crate) fn id_key(id: &str) -> String {
+    serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 /// The text of a JSON string.
@@ -114,7 +120,7 @@ pub(crate) fn items(text: &str) -> Option<Vec<&str>> {
     Some(items.into_iter().map(RawValue::get).collect())
 }
 
-/// Where a part of a text stands in it.
+/// The range of a text that a part of it covers.
 pub(crate) fn place(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()

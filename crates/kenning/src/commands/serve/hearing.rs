@@ -16,7 +16,7 @@ use kenning_mcp::gaps::{Called, Ear, Tally};
 use kenning_registry::Timestamp;
 use kenning_registry::store::Skill;
 use kenning_store::Store;
-use kenning_wrap::{Caller, Intent, LogSink, Observed, Recorder};
+use kenning_wrap::{Caller, Intent, Observed, Recorder, StoreSink};
 use serde_json::Value;
 
 use crate::commands::Context;
@@ -50,7 +50,7 @@ impl Hearing {
         let settings = &context.settings.gaps;
         let keep = settings.keep(&context.layers)?;
         let recorder = store.filter(|_| settings.capture).map(|store| {
-            let sink = Arc::new(LogSink::new(store.clone()));
+            let sink = Arc::new(StoreSink::new(store.clone()));
             Recorder::start(OWN_PROJECT, Identity::default(), Redactor::default(), sink)
         });
         let (stop, stopped) = channel();
@@ -194,7 +194,7 @@ impl Ear for OwnEar {
     }
 
     fn tally(&self) -> Tally {
-        let kenning_wrap::Tally { heard, dropped } = self.0.tally();
+        let kenning_wrap::Tally { recorded: heard, dropped } = self.0.tally();
         Tally { heard, dropped }
     }
 }
