@@ -1,26 +1,24 @@
-//! Recorded calls on their way to a sink. A thread of its own redacts and ships them, so that no
-//! call waits for either.
+//! Recorded calls on their way to a sink. The thread of the [`shipper`] redacts and sends them, so
+//! that no call waits for either.
+
+mod shipper;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use kenning_gaps::{Batch, Event, Identity, Redactor};
+use kenning_gaps::{Identity, Redactor};
 
+use self::shipper::Shipper;
 use crate::call::{Answer, Call, Finished};
-use crate::sink::{Sink, SinkError};
+use crate::sink::Sink;
 
 const FLUSH_AT: usize = 20;
-const FLUSH_AFTER: Duration = Duration::from_secs(5);
 /// Events in the queue; beyond it the oldest are dropped.
 const MAX_EVENTS: usize = 10_000;
 /// Bytes of text in the queue, before redaction.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 const MAX_BATCH: usize = 200;
-/// Under load, batches grow rather than come more often than this.
-const MIN_INTERVAL: Duration = Duration::from_millis(100);
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_mins(1);
 
 /// Queues finished calls for the shipper's thread.
 #[derive(Debug)]
@@ -49,6 +47,14 @@ struct Queue {
     dropped: u64,
     /// How many dropped calls the log tells of.
     dropped_logged: u64,
+}
+
+/// What the shipper wakes up for.
+struct Work {
+    finished: Vec<Finished>,
+    identity: Identity,
+    listed: Option<Vec<String>>,
+    closing: bool,
 }
 
 /// What became of the calls so far.
@@ -92,14 +98,7 @@ impl Capture {
         sink: Arc<dyn Sink>,
     ) -> Arc<Self> {
         let capture = Arc::new(Self::new(project_id, identity));
-        let shipper = Shipper {
-            capture: capture.clone(),
-            redactor,
-            sink,
-            unsent: VecDeque::new(),
-            retry: FIRST_RETRY,
-            refusal_logged: false,
-        };
+        let shipper = Shipper::new(capture.clone(), redactor, sink);
         let started = std::thread::Builder::new().name("capture".into()).spawn(|| shipper.run());
         if let Err(error) = started {
             tracing::error!(%error, "cannot start the capture thread; no call is recorded");
@@ -213,154 +212,11 @@ impl Capture {
     }
 }
 
-/// The thread that redacts and ships.
-struct Shipper {
-    capture: Arc<Capture>,
-    redactor: Redactor,
-    sink: Arc<dyn Sink>,
-    /// Redacted, and not taken by the sink so far.
-    unsent: VecDeque<Unsent>,
-    retry: Duration,
-    refusal_logged: bool,
-}
-
-/// An event, and its client where that is not the same for all.
-struct Unsent {
-    client: Option<String>,
-    event: Event,
-}
-
-impl Drop for Shipper {
-    /// However the thread ends, nothing must wait for it.
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            tracing::error!("the sink panicked; no more calls are recorded");
-        }
-        self.capture.queue().end();
-        self.capture.wake.notify_all();
-    }
-}
-
-/// What the shipper wakes up for.
-struct Work {
-    finished: Vec<Finished>,
-    identity: Identity,
-    listed: Option<Vec<String>>,
-    closing: bool,
-}
-
-impl Shipper {
-    fn run(mut self) {
-        loop {
-            let work = self.wait();
-            if let Some(tools) = work.listed {
-                self.sink.tools(&self.capture.project_id, &tools);
-            }
-            let redactor = &self.redactor;
-            self.unsent.extend(work.finished.into_iter().map(|finished| Unsent {
-                client: finished.client().map(str::to_owned),
-                event: finished.event(redactor),
-            }));
-            let too_many = self.unsent.len().saturating_sub(MAX_EVENTS);
-            self.unsent.drain(..too_many);
-            self.capture.queue().dropped += too_many as u64;
-            self.ship(&work.identity);
-            if work.closing {
-                return;
-            }
-        }
-    }
-
-    /// Waits for twenty events, or five seconds after the first, or a retry, or the end; and rests
-    /// before that, unless a whole batch is there.
-    fn wait(&self) -> Work {
-        let begun = Instant::now();
-        let mut queue = self.capture.queue();
-        loop {
-            let now = Instant::now();
-            let due = match queue.finished.len() {
-                // While the sink is down there is no hurry.
-                _ if !self.unsent.is_empty() => Some(begun + self.retry),
-                MAX_BATCH.. => Some(now),
-                FLUSH_AT.. => Some(begun + MIN_INTERVAL),
-                _ => queue.since.map(|since| since + FLUSH_AFTER),
-            };
-            if queue.closing || due.is_some_and(|due| due <= now) {
-                return queue.drain();
-            }
-            let woken = match due {
-                Some(due) => self
-                    .capture
-                    .wake
-                    .wait_timeout(queue, due - now)
-                    .map(|(queue, _)| queue)
-                    .map_err(|e| e.into_inner().0),
-                None => self.capture.wake.wait(queue).map_err(PoisonError::into_inner),
-            };
-            queue = woken.unwrap_or_else(|queue| queue);
-        }
-    }
-
-    fn ship(&mut self, identity: &Identity) {
-        while let Some((client, events)) = self.next_batch() {
-            let count = events.len() as u64;
-            let mut identity = identity.clone();
-            identity.client = client.clone().or(identity.client);
-            let batch = Batch { project_id: self.capture.project_id.clone(), identity, events };
-            match self.sink.send(&batch) {
-                Ok(()) => {
-                    self.capture.queue().delivered += count;
-                    self.retry = FIRST_RETRY;
-                }
-                Err(SinkError::Refused(reason)) => {
-                    self.capture.queue().dropped += count;
-                    self.log_refusal(&reason, count);
-                }
-                Err(SinkError::Unavailable(reason)) => {
-                    let project = batch.project_id.as_str();
-                    tracing::warn!(project, reason, count, "sink unavailable; calls stay queued");
-                    for event in batch.events.into_iter().rev() {
-                        self.unsent.push_front(Unsent { client: client.clone(), event });
-                    }
-                    self.retry = (self.retry * 2).min(LAST_RETRY);
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Logs the first refusal only: the next batch will fare no better, and `finish` logs the sum.
-    fn log_refusal(&mut self, reason: &str, count: u64) {
-        if !std::mem::replace(&mut self.refusal_logged, true) {
-            let project = self.capture.project_id.as_str();
-            tracing::error!(
-                project,
-                reason,
-                count,
-                "the sink refused calls, which are lost; later refusals are only counted"
-            );
-        }
-    }
-
-    /// The next events of one client: a batch has one identity.
-    fn next_batch(&mut self) -> Option<(Option<String>, Vec<Event>)> {
-        let client = self.unsent.front()?.client.clone();
-        let (mut events, mut left) = (Vec::new(), VecDeque::new());
-        for unsent in self.unsent.drain(..) {
-            if unsent.client == client && events.len() < MAX_BATCH {
-                events.push(unsent.event);
-            } else {
-                left.push_back(unsent);
-            }
-        }
-        self.unsent = left;
-        Some((client, events))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sink::SinkError;
+    use kenning_gaps::{Batch, Event};
 
     /// Unavailable for the first batches; stores the others.
     struct Flaky {
@@ -416,24 +272,6 @@ mod tests {
         assert_eq!(events[FLUSH_AT].tool_name, "last");
         assert!(events[FLUSH_AT].is_error);
         assert_eq!(capture.tally(), Tally { recorded: FLUSH_AT as u64 + 1, dropped: 0 });
-    }
-
-    #[test]
-    fn calls_that_are_still_queued_for_a_retry_at_shutdown_are_counted_as_dropped() {
-        let (capture, sink) = start(usize::MAX);
-        for _ in 0..FLUSH_AT {
-            capture.answered(Call::new("t", None), Answer::Never);
-        }
-        while *sink.failures.lock().unwrap() == usize::MAX {
-            std::thread::yield_now();
-        }
-        capture.answered(Call::new("last", None), Answer::Never);
-        assert_eq!(capture.tally().dropped, 0, "they may still be delivered");
-        capture.finish(Duration::from_mins(1));
-        let all = FLUSH_AT as u64 + 1;
-        assert_eq!(capture.tally(), Tally { recorded: all, dropped: all });
-        capture.answered(Call::new("late", None), Answer::Never);
-        assert_eq!(capture.tally(), Tally { recorded: all + 1, dropped: all + 1 });
     }
 
     #[test]

@@ -110,24 +110,26 @@ impl Interceptor {
 
     /// A batch: several messages in one line, as protocol version 2025-03-26 allows.
     fn client_batch(&self, text: &str, batch: &[&str], answers: &mut Vec<u8>) -> Change {
-        let mut kept: Vec<Cow<'_, str>> = Vec::with_capacity(batch.len());
+        let mut messages: Vec<Cow<'_, str>> = Vec::with_capacity(batch.len());
         let mut changed = false;
         for message in batch {
             match self.client_message(message, answers) {
-                Change::None => kept.push(Cow::Borrowed(message)),
+                Change::None => messages.push(Cow::Borrowed(message)),
                 Change::Replace(new) => {
                     changed = true;
-                    kept.push(Cow::Owned(new));
+                    messages.push(Cow::Owned(new));
                 }
                 Change::Remove => changed = true,
             }
         }
-        match (changed, kept.is_empty()) {
+        match (changed, messages.is_empty()) {
             (false, _) => Change::None,
             (true, true) => Change::Remove,
             (true, false) => {
                 let (first, last) = (place(text, batch[0]), place(text, batch[batch.len() - 1]));
-                Change::Replace([&text[..first.start], &kept.join(","), &text[last.end..]].concat())
+                Change::Replace(
+                    [&text[..first.start], &messages.join(","), &text[last.end..]].concat(),
+                )
             }
         }
     }

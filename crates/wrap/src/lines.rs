@@ -159,22 +159,22 @@ mod tests {
     #[tokio::test]
     async fn an_oversized_line_comes_in_parts_and_the_next_one_whole() {
         let mut lines = Lines::new(Pieces::new(b"1234567890\nnext\n", 4), 6);
-        let mut seen = Vec::new();
+        let mut read = Vec::new();
         while let Some(chunk) = lines.next_chunk().await.unwrap() {
-            seen.push((chunk, lines.is_within_oversized()));
+            read.push((chunk, lines.is_within_oversized()));
         }
         let oversized = |text, within| (Chunk::Oversized(bytes(text)), within);
         let next = (Chunk::Lines(bytes("next\n")), false);
-        assert_eq!(seen, [oversized("12345678", true), oversized("90\n", false), next]);
+        assert_eq!(read, [oversized("12345678", true), oversized("90\n", false), next]);
     }
 
     #[tokio::test]
     async fn lines_that_are_too_long_are_skipped() {
         for size in 1..=STREAM.len() {
             let mut lines = Lines::new(Pieces::new(STREAM, size), 6);
-            let mut seen = Vec::new();
+            let mut read = Vec::new();
             while let Some(line) = lines.next_line().await.unwrap() {
-                seen.push(line);
+                read.push(line);
             }
             let whole = |text| Line::Whole(bytes(text));
             let expected = [
@@ -187,7 +187,7 @@ mod tests {
                 whole("12\n"),
                 Line::Unfinished(bytes("rest")),
             ];
-            assert_eq!(seen, expected, "in pieces of {size}");
+            assert_eq!(read, expected, "in pieces of {size}");
         }
         let mut endless = Lines::new(&b"1234567"[..], 6);
         assert_eq!(endless.next_line().await.unwrap(), Some(Line::TooLong));

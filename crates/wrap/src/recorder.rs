@@ -39,7 +39,7 @@ pub struct Intent {
     pub source: IntentSource,
 }
 
-/// Who called. An absent field is as in the recorder's identity.
+/// The caller. An absent field is as in the recorder's identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     pub client: Option<String>,

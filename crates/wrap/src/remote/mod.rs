@@ -84,8 +84,9 @@ pub(crate) async fn run(
     };
     remote.close_session().await;
     drop(remote);
-    interceptor.server_ended();
+    // Answers that are still being written must not be recorded as missing.
     let _ = timeout(CLOSE_TIMEOUT, writing).await;
+    interceptor.server_ended();
     Ok(exit)
 }
 

@@ -56,7 +56,7 @@ impl Parser {
         let line = line.trim_start_matches('\u{feff}');
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
-            // An id without data still says where to resume.
+            // An id without data still marks where to resume.
             let is_event = std::mem::take(&mut self.has_data) || event.id.is_some();
             return is_event.then_some(event);
         }
@@ -86,9 +86,9 @@ mod tests {
             let mut parser = Parser::default();
             let pieces = stream.as_bytes().chunks(size);
             let events: Vec<Event> = pieces.flat_map(|piece| parser.push(piece)).collect();
-            let seen: Vec<(&str, Option<&str>)> =
+            let read: Vec<(&str, Option<&str>)> =
                 events.iter().map(|event| (event.data.as_str(), event.id.as_deref())).collect();
-            assert_eq!(seen, expected, "in pieces of {size}");
+            assert_eq!(read, expected, "in pieces of {size}");
         }
     }
 

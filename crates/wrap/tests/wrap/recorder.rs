@@ -112,18 +112,24 @@ fn a_sink_that_never_answers_blocks_no_call_and_its_calls_are_counted_and_logged
     }
 }
 
-struct Unavailable;
+/// Fails always, and says when it did.
+struct Unavailable(Sender<()>);
 
 impl Sink for Unavailable {
     fn send(&self, _: &Batch) -> Result<(), SinkError> {
+        let _ = self.0.send(());
         Err(SinkError::Unavailable("connection refused".to_owned()))
     }
 }
 
 #[test]
 fn calls_for_a_sink_that_fails_until_shutdown_are_counted_and_logged() {
-    let recorder = start("fails", Arc::new(Unavailable));
-    record(&recorder, 250);
+    let (failed, has_failed) = channel();
+    let recorder = start("fails", Arc::new(Unavailable(failed)));
+    record(&recorder, 200);
+    has_failed.recv().unwrap();
+    record(&recorder, 50);
+    assert_eq!(recorder.tally().dropped, 0, "some wait for a retry, some for their first attempt");
     recorder.finish(Duration::from_mins(1));
     check_loss("fails", &recorder, 250, false);
     let log = logged("fails");

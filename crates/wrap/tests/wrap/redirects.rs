@@ -28,10 +28,10 @@ async fn answer(State(server): State<Server>, request: Request) -> Response<Body
             Response::builder().status(status).header("location", location).body(Body::empty())
         }
         _ => {
-            let said = json!({"jsonrpc": "2.0", "id": 1, "result": {"at": path}});
+            let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"at": path}});
             Response::builder()
                 .header("content-type", "application/json")
-                .body(Body::from(said.to_string()))
+                .body(Body::from(answer.to_string()))
         }
     }
     .unwrap()

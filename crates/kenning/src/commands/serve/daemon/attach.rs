@@ -1,7 +1,6 @@
 //! The client's side: attach to a host, and serve in-process if there is none, or none any more.
 
 use std::io;
-use std::time::Duration;
 
 use kenning_mcp::stdio;
 use tokio::io::{BufReader, DuplexStream};
@@ -13,12 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::super::stop_on_signal;
 use super::handshake::{self, Identity, Reply};
 use super::relay::{Ended, Relay};
+use super::socket::is_same_user;
 use crate::commands::Context;
 use crate::failure::{Exit, Failure};
 use crate::settings::{Layers, Settings};
 
-/// How long a host may take for the handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes on their way to a server in this process.
 const IN_PROCESS_BUFFER: usize = 64 * 1024;
 
@@ -98,12 +96,11 @@ async fn connect(identity: &Identity) -> Result<Attached, NotAttached> {
         shake_hands(stream, identity).await
     };
     let timed_out = || NotAttached::Refused("it does not answer".to_owned());
-    tokio::time::timeout(HANDSHAKE_TIMEOUT, attached).await.unwrap_or_else(|_| Err(timed_out()))
+    tokio::time::timeout(handshake::TIMEOUT, attached).await.unwrap_or_else(|_| Err(timed_out()))
 }
 
 async fn shake_hands(stream: UnixStream, identity: &Identity) -> Result<Attached, NotAttached> {
-    let us = rustix::process::geteuid().as_raw();
-    if !stream.peer_cred().is_ok_and(|peer| peer.uid() == us) {
+    if !is_same_user(&stream) {
         return Err(NotAttached::Refused("it runs as another user".to_owned()));
     }
     let (reader, mut writer) = stream.into_split();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use kenning_knowledge::semantic::ModelSource;
 use kenning_mcp::Toolset;
@@ -18,6 +19,8 @@ use crate::settings::{Layers, Settings};
 
 const PROTOCOL: u32 = 1;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// How long either side waits for the other.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a handshake line.
 const MAX_LINE: u64 = 64 * 1024;
 /// The part of the settings that only clients with the compose toolset depend on.
@@ -171,7 +174,7 @@ fn parts(
     Ok(parts)
 }
 
-/// A path without links, so that all who name the same folder agree.
+/// A path without links, so that all names of a folder are equal.
 fn real(path: &Path) -> String {
     let real = path.canonicalize();
     real.as_deref().unwrap_or(path).to_string_lossy().into_owned()

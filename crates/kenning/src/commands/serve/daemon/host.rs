@@ -14,14 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::choice::Choice;
 use super::handshake::{self, Hello, Identity, Reply};
-use super::socket::SocketLock;
+use super::socket::{SocketLock, is_same_user};
 use crate::commands::Context;
 
 const MAX_CLIENTS: usize = 100;
 /// Connections beyond that, which are in the handshake or about to be refused.
 const MAX_HANDSHAKES: usize = 20;
-/// How long a client may take to send its handshake.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last answers may take when the host is asked to stop.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How long to wait after a connection could not be accepted, such as for lack of descriptors.
@@ -123,15 +121,14 @@ async fn listen(
 
 /// One client, from its handshake to its end.
 async fn session(stream: UnixStream, shared: Arc<Shared>, stop: CancellationToken) {
-    let us = rustix::process::geteuid().as_raw();
-    if !stream.peer_cred().is_ok_and(|peer| peer.uid() == us) {
+    if !is_same_user(&stream) {
         return;
     }
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     let opened = async {
         let read = handshake::read::<Hello>(&mut reader);
-        let read = tokio::time::timeout(HANDSHAKE_TIMEOUT, read).await;
+        let read = tokio::time::timeout(handshake::TIMEOUT, read).await;
         let admitted = match read.ok()? {
             Ok(hello) => shared.admit(&hello),
             Err(error) if error.kind() == ErrorKind::InvalidData => {

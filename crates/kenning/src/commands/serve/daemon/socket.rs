@@ -90,6 +90,12 @@ impl Drop for SocketLock {
     }
 }
 
+/// Whether the other end belongs to this user, whatever the folder's mode says.
+pub(super) fn is_same_user(stream: &tokio::net::UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
+}
+
 fn at(path: &Path, error: io::Error) -> SocketError {
     SocketError::Io { path: path.to_owned(), error }
 }
