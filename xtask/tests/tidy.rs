@@ -74,7 +74,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("kenning-testkit", &[]),
     ("kenning-sanitize", &[]),
     ("kenning-settings", &["kenning-knowledge"]),
-    ("heard-server", &["kenning-gaps", "kenning-wrap"]),
+    ("recorded-server", &["kenning-gaps", "kenning-wrap"]),
     ("xtask", &["kenning-testkit"]),
 ];
 

@@ -1,7 +1,7 @@
 //! Bytes between a client and a wrapped server.
 
 use kenning_gaps::contract::Offer;
-use kenning_wrap::trial::{Passed, pass};
+use kenning_wrap::fuzz::{Passed, pass};
 
 use crate::SEPARATOR;
 

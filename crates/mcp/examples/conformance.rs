@@ -16,7 +16,7 @@ use kenning_gaps::{Batch, Identity, Redactor, contract};
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
 use kenning_mcp::{Server, Transport, http, protocol, stdio};
-use kenning_wrap::layer::Heard;
+use kenning_wrap::layer::Recorded;
 use kenning_wrap::{Recorder, Sink, SinkError};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recorder = Recorder::start("fixture", Identity::default(), Redactor::default(), sink);
     let router = if mode == "recorded" {
         let recorder = recorder.clone();
-        let around = move |server| Heard::new(Fixtures(server), recorder.clone());
+        let around = move |server| Recorded::new(Fixtures(server), recorder.clone());
         http::router_around(server, around, reach, stop.clone())
     } else {
         http::router_around(server, Fixtures, reach, stop.clone())

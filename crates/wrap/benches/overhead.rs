@@ -1,11 +1,12 @@
-//! What the proxy costs beside a direct connection to the same server: time per call, and memory
-//! per 10,000 calls. Both run side by side in turns, so that a busy machine is busy for both.
+//! What the proxy costs compared with a direct connection to the same server: time per call, and
+//! memory per 10,000 calls. Both run in turns, so that a busy machine is busy for both.
 //!
 //! `cargo bench -p kenning-wrap` prints one line of JSON.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up must fail")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/wrap/support.rs"]
+#[allow(dead_code, reason = "the tests use the rest of it")]
 mod support;
 
 use std::fs;

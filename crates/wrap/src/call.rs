@@ -1,77 +1,35 @@
-//! A call of a tool, from its beginning to the event that tells of it.
+//! A tool call, from its request to the event that records it.
 
 use std::borrow::Cow;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use kenning_gaps::event::IntentSource;
-use kenning_gaps::redact::{truncated, unserializable};
 use kenning_gaps::{Event, Redactor, contract};
-use serde::Serialize;
-use serde_json::Value;
 
-use crate::bounded::{self, KEPT, Written};
+use crate::bounded_json::{BoundedJson, LIMIT};
 use crate::raw::{Object, items};
 use crate::recorder::{Caller, Observed};
 
-/// A call of a tool that has begun.
+/// A tool call that has begun.
 #[derive(Debug)]
 pub(crate) struct Call {
     tool: String,
-    arguments: Kept,
+    arguments: BoundedJson,
     intent: Option<String>,
     source: IntentSource,
-    /// The server's own intent field: part of the call, but not of the record.
+    /// The server's own intent field. It is an argument of the call, and not recorded as one.
     native_field: Option<String>,
     caller: Caller,
     began: Instant,
     timestamp: u64,
 }
 
-/// JSON text, or why there is none.
-#[derive(Debug)]
-pub(crate) enum Kept {
-    Text(Box<str>),
-    /// How much of it there was.
-    TooBig(usize),
-    Unwritable,
-}
-
-impl Kept {
-    fn new(json: &str) -> Self {
-        if json.len() > KEPT { Self::TooBig(json.len()) } else { Self::Text(json.into()) }
-    }
-
-    /// Takes no more memory than is kept, however big the value.
-    pub(crate) fn of(value: &impl Serialize) -> Self {
-        match bounded::write(value) {
-            Written::Whole(text) => Self::Text(text),
-            Written::TooBig(bytes) => Self::TooBig(bytes),
-            Written::Unwritable => Self::Unwritable,
-        }
-    }
-
-    fn size(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            Self::TooBig(_) | Self::Unwritable => 0,
-        }
-    }
-
-    fn field(&self, redactor: &Redactor) -> Value {
-        match self {
-            Self::Text(text) => redactor.json_field(text),
-            Self::TooBig(bytes) => truncated(*bytes),
-            Self::Unwritable => unserializable(),
-        }
-    }
-}
-
 impl Call {
     pub(crate) fn new(tool: &str, arguments: Option<&str>) -> Self {
-        Self::with(tool, Kept::new(arguments.unwrap_or("{}")), Caller::default())
+        Self::with(tool, BoundedJson::from_text(arguments.unwrap_or("{}")), Caller::default())
     }
 
-    pub(crate) fn with(tool: &str, arguments: Kept, caller: Caller) -> Self {
+    pub(crate) fn with(tool: &str, arguments: BoundedJson, caller: Caller) -> Self {
         Self {
             tool: tool.to_owned(),
             arguments,
@@ -84,18 +42,18 @@ impl Call {
         }
     }
 
-    pub(crate) fn heard(&mut self, intent: Option<&str>) {
+    pub(crate) fn set_intent(&mut self, intent: Option<&str>) {
         self.intent = intent.filter(|text| !text.trim().is_empty()).map(str::to_owned);
     }
 
     pub(crate) fn set_arguments(&mut self, arguments: &str) {
-        self.arguments = Kept::new(arguments);
+        self.arguments = BoundedJson::from_text(arguments);
     }
 
-    /// The server's own field stands in if ours said nothing.
-    pub(crate) fn read_native(&mut self, field: &str, said: Option<&str>) {
+    /// Takes the intent from the server's own field, unless the contract's parameter has one.
+    pub(crate) fn read_native(&mut self, field: &str, value: Option<&str>) {
         if self.intent.is_none() {
-            self.heard(said);
+            self.set_intent(value);
             self.source = IntentSource::Native;
             self.native_field = Some(field.to_owned());
         }
@@ -106,30 +64,31 @@ impl Call {
     }
 }
 
-/// Since 1970.
-fn milliseconds(time: SystemTime) -> u64 {
+/// Milliseconds since 1970.
+pub(crate) fn milliseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How a call ended, as it stands in a line.
+/// How a call ended, in JSON as the server wrote it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
     Result(&'a str),
     Error(&'a str),
+    /// The server ended first.
     Never,
 }
 
 #[derive(Debug)]
 pub(crate) enum Ending {
-    Result(Kept),
-    /// The tool says that it failed.
+    Result(BoundedJson),
+    /// The text of the error, whether of the tool or of the protocol.
     Failed(String),
 }
 
 impl Ending {
     pub(crate) fn failed(message: &str) -> Self {
-        Self::Failed(bounded(message).to_owned())
+        Self::Failed(truncate(message).to_owned())
     }
 }
 
@@ -144,11 +103,11 @@ pub(crate) struct Finished {
 impl Finished {
     /// A call of the reserved tool, which we answer ourselves.
     pub(crate) fn acknowledged(call: Call) -> Self {
-        let result = Kept::new(&contract::acknowledgement().to_string());
+        let result = BoundedJson::from_text(&contract::acknowledgement().to_string());
         Self { call, ending: Ending::Result(result), duration_ms: 0 }
     }
 
-    /// `None` for an answer that asks for more input: the call goes on.
+    /// `None` for an answer that asks for more input, which does not end the call.
     pub(crate) fn answered(call: Call, answer: Answer<'_>) -> Option<Self> {
         ending(answer).map(|ending| Self::now(call, ending))
     }
@@ -159,27 +118,27 @@ impl Finished {
         Self { call, ending, duration_ms }
     }
 
-    /// A call that somebody else watched from beginning to end.
+    /// A call that the server itself timed.
     pub(crate) fn observed(observed: Observed<'_>) -> Self {
         let Observed { tool, arguments, intent, outcome, started, duration, caller } = observed;
-        let mut call = Call::with(&tool, Kept::of(&arguments), caller);
+        let mut call = Call::with(&tool, BoundedJson::of(&arguments), caller);
         call.timestamp = milliseconds(started);
         if let Some(intent) = intent {
-            call.heard(Some(&intent.text));
+            call.set_intent(Some(&intent.text));
             call.source = intent.source;
         }
         let ending = match &outcome {
-            Ok(result) => Ending::Result(Kept::of(result)),
+            Ok(result) => Ending::Result(BoundedJson::of(result)),
             Err(message) => Ending::failed(message),
         };
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self { call, ending, duration_ms }
     }
 
-    /// Bytes that it keeps in memory.
+    /// The bytes of text that it holds in memory.
     pub(crate) fn size(&self) -> usize {
         let ending = match &self.ending {
-            Ending::Result(kept) => kept.size(),
+            Ending::Result(json) => json.size(),
             Ending::Failed(message) => message.len(),
         };
         self.call.size() + ending
@@ -190,7 +149,7 @@ impl Finished {
     }
 
     pub(crate) fn event(self, redactor: &Redactor) -> Event {
-        let mut arguments = self.call.arguments.field(redactor);
+        let mut arguments = self.call.arguments.redacted(redactor);
         let mut intent = self.call.intent;
         if let Some(field) = &self.call.native_field {
             if redactor.denies(field) {
@@ -201,7 +160,7 @@ impl Finished {
         }
         let intent = intent.map(|text| redactor.capped_text(&text));
         let (result, error_message) = match &self.ending {
-            Ending::Result(kept) => (Some(kept.field(redactor)), None),
+            Ending::Result(json) => (Some(json.redacted(redactor)), None),
             Ending::Failed(message) => (None, Some(redactor.capped_text(message))),
         };
         Event {
@@ -226,37 +185,37 @@ fn ending(answer: Answer<'_>) -> Option<Ending> {
         Answer::Never => Some(Ending::Failed("the server ended before it answered".to_owned())),
         Answer::Error(error) => {
             let message = Object::read(error).and_then(|error| {
-                error.string("message").map(|message| bounded(&message).to_owned())
+                error.string("message").map(|message| truncate(&message).to_owned())
             });
-            Some(Ending::Failed(message.unwrap_or_else(|| bounded(error).to_owned())))
+            Some(Ending::Failed(message.unwrap_or_else(|| truncate(error).to_owned())))
         }
         Answer::Result(result) => {
             let Some(fields) = Object::read(result) else {
-                return Some(Ending::Result(Kept::new(result)));
+                return Some(Ending::Result(BoundedJson::from_text(result)));
             };
             if fields.string("resultType").is_some_and(|kind| kind == "input_required") {
                 return None;
             }
             Some(match fields.get("isError") {
                 Some("true") => Ending::Failed(error_text(&fields)),
-                _ => Ending::Result(Kept::new(result)),
+                _ => Ending::Result(BoundedJson::from_text(result)),
             })
         }
     }
 }
 
-/// What a failed tool says, in its texts.
+/// The texts of a failed tool's result.
 fn error_text(result: &Object<'_>) -> String {
     let content = result.get("content").and_then(items).unwrap_or_default();
     let texts = content
         .into_iter()
         .filter_map(|item| Object::read(item)?.string("text").map(Cow::into_owned));
     let text = texts.collect::<Vec<_>>().join("\n");
-    bounded(&text).to_owned()
+    truncate(&text).to_owned()
 }
 
-fn bounded(text: &str) -> &str {
-    &text[..text.floor_char_boundary(KEPT)]
+fn truncate(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LIMIT)]
 }
 
 #[cfg(test)]
@@ -269,41 +228,41 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_own_field_stands_in_and_is_not_told_twice() {
+    fn a_native_intent_field_is_the_intent_and_no_longer_an_argument() {
         let mut call = Call::new("t", Some(r#"{"intent":"to see a@b.co","x":1}"#));
         call.read_native("intent", Some("to see a@b.co"));
-        let told = event(call, Answer::Result("{}"));
-        assert_eq!(told.intent.as_deref(), Some("to see [REDACTED_EMAIL]"));
-        assert_eq!(told.intent_source, Some(IntentSource::Native));
-        assert_eq!(told.arguments, json!({"x": 1}));
+        let event = event(call, Answer::Result("{}"));
+        assert_eq!(event.intent.as_deref(), Some("to see [REDACTED_EMAIL]"));
+        assert_eq!(event.intent_source, Some(IntentSource::Native));
+        assert_eq!(event.arguments, json!({"x": 1}));
     }
 
     #[test]
-    fn our_parameter_wins() {
+    fn the_contracts_parameter_wins_over_a_native_field() {
         let mut call = Call::new("t", Some(r#"{"intent":"theirs"}"#));
-        call.heard(Some("ours"));
+        call.set_intent(Some("ours"));
         call.read_native("intent", Some("theirs"));
-        let told = event(call, Answer::Result("{}"));
-        assert_eq!(told.intent.as_deref(), Some("ours"));
-        assert_eq!(told.intent_source, Some(IntentSource::Mcpeye));
-        assert_eq!(told.arguments, json!({"intent": "theirs"}));
+        let event = event(call, Answer::Result("{}"));
+        assert_eq!(event.intent.as_deref(), Some("ours"));
+        assert_eq!(event.intent_source, Some(IntentSource::Mcpeye));
+        assert_eq!(event.arguments, json!({"intent": "theirs"}));
     }
 
     #[test]
-    fn a_denied_field_says_nothing() {
+    fn a_denied_native_field_is_no_intent() {
         let mut call = Call::new("t", Some(r#"{"token":"abc"}"#));
         call.read_native("token", Some("abc"));
-        let told = event(call, Answer::Result("{}"));
-        assert_eq!((told.intent, told.intent_source), (None, None));
-        assert_eq!(told.arguments, json!({"token": "[REDACTED_FIELD]"}));
+        let event = event(call, Answer::Result("{}"));
+        assert_eq!((event.intent, event.intent_source), (None, None));
+        assert_eq!(event.arguments, json!({"token": "[REDACTED_FIELD]"}));
     }
 
     #[test]
-    fn failures_say_why() {
+    fn a_failure_records_the_error_text() {
         let check = |answer, expected: &str| {
-            let told = event(Call::new("t", None), answer);
-            assert!(told.is_error && told.result.is_none());
-            assert_eq!(told.error_message.as_deref(), Some(expected));
+            let event = event(Call::new("t", None), answer);
+            assert!(event.is_error && event.result.is_none());
+            assert_eq!(event.error_message.as_deref(), Some(expected));
         };
         check(Answer::Error(r#"{"code":-1,"message":"no"}"#), "no");
         check(Answer::Error("7"), "7");
@@ -313,10 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_big_is_only_measured() {
-        let big = format!("\"{}\"", "x".repeat(KEPT));
-        let told = event(Call::new("t", Some(&big)), Answer::Result(&big));
-        let marker = json!({"[truncated]": true, "bytes": KEPT + 2});
-        assert_eq!((told.arguments, told.result), (marker.clone(), Some(marker)));
+    fn of_a_value_that_is_too_large_only_the_size_is_recorded() {
+        let big = format!("\"{}\"", "x".repeat(LIMIT));
+        let event = event(Call::new("t", Some(&big)), Answer::Result(&big));
+        let marker = json!({"[truncated]": true, "bytes": LIMIT + 2});
+        assert_eq!((event.arguments, event.result), (marker.clone(), Some(marker)));
     }
 }

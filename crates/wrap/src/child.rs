@@ -13,17 +13,17 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::front::Front;
-use crate::guard::{self, Guard};
+use crate::interceptor::Interceptor;
 use crate::relay;
 use crate::stdio::{self, Streams};
+use crate::watchdog::{self, Watchdog};
 use crate::{Exit, WrapError};
 
-/// Answers of ours that wait for the client.
-const ANSWERS: usize = 64;
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// A silence of this length after its end was a server's last word.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Our own answers that wait to be written.
+const MAX_ANSWERS: usize = 64;
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Once a server has ended, its output is over after a silence of this length.
+const FINAL_SILENCE: Duration = Duration::from_millis(500);
 
 /// Where a wrapped server is in its life.
 #[derive(Debug, Clone, Copy)]
@@ -31,28 +31,28 @@ enum Stage {
     Serving,
     /// Its input is closed.
     Closing(Instant),
-    /// It was told to end.
-    Ending(Instant),
-    /// It was made to.
+    /// It was sent SIGTERM.
+    Terminating(Instant),
+    /// It was sent SIGKILL.
     Killed,
 }
 
 pub(crate) async fn run(
     command: &[OsString],
-    guard: &[OsString],
+    watchdog: &[OsString],
     streams: Streams,
-    front: Arc<Front>,
+    interceptor: Arc<Interceptor>,
     grace: Duration,
 ) -> Result<Exit, WrapError> {
-    let mut signals = Forwarded::listen().map_err(WrapError::Signals)?;
-    // Before the server, so that it is never without.
-    let mut guard = Guard::start(guard)?;
+    let mut signals = ForwardedSignals::listen().map_err(WrapError::Signals)?;
+    // Started before the server, so that the server never runs without it.
+    let mut watchdog = Watchdog::start(watchdog)?;
     let (mut child, group) = start(command)?;
-    guard.watch(group);
-    let (mut to_server, mut to_client) = connect(&mut child, streams, &front);
+    watchdog.watch(group);
+    let (mut to_server, mut to_client) = connect(&mut child, streams, &interceptor);
     let mut stage = Stage::Serving;
-    let mut look = interval(LOOK_EVERY);
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut poll = interval(POLL_INTERVAL);
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let status = loop {
         tokio::select! {
             status = child.wait() => break status,
@@ -60,23 +60,22 @@ pub(crate) async fn run(
             _ = &mut to_server, if matches!(stage, Stage::Serving) => {
                 stage = Stage::Closing(Instant::now());
             }
-            _ = look.tick() => {
-                // Nothing that it still owes can reach anybody.
-                let unheard = to_client.is_finished() || stdio::reader_is_gone();
-                if unheard {
+            _ = poll.tick() => {
+                let client_gone = to_client.is_finished() || stdio::reader_is_gone();
+                if client_gone {
                     to_server.abort();
                 }
-                stage = advance(stage, group, &front, (unheard, grace));
+                stage = advance(stage, group, &interceptor, (client_gone, grace));
             }
         }
     };
     to_server.abort();
-    // Whatever the server started and left behind, which may also hold its output open.
-    guard::end(group, Duration::from_millis(500));
-    last_words(&mut to_client, &front).await;
+    // Ends what the server started and left behind, which may also hold its output open.
+    watchdog::end(group, Duration::from_millis(500));
+    drain_output(&mut to_client, &interceptor).await;
     to_client.abort();
-    front.server_ended();
-    guard.dismiss();
+    interceptor.server_ended();
+    watchdog.dismiss();
     Ok(status.map_or(Exit::Code(u8::MAX), exit))
 }
 
@@ -101,46 +100,57 @@ fn start(command: &[OsString]) -> Result<(Child, Pid), WrapError> {
 
 type Direction = JoinHandle<std::io::Result<()>>;
 
-fn connect(child: &mut Child, streams: Streams, front: &Arc<Front>) -> (Direction, Direction) {
-    let (answers, answered) = mpsc::channel(ANSWERS);
+fn connect(
+    child: &mut Child,
+    streams: Streams,
+    interceptor: &Arc<Interceptor>,
+) -> (Direction, Direction) {
+    let (answers, answered) = mpsc::channel(MAX_ANSWERS);
     let stdin = child.stdin.take().expect("its input was asked for as a pipe");
     let stdout = child.stdout.take().expect("its output was asked for as a pipe");
     let Streams { reader, mut writer } = streams;
-    let (there, back) = (front.clone(), front.clone());
+    let (outbound, inbound) = (interceptor.clone(), interceptor.clone());
     let to_server =
-        tokio::spawn(async move { relay::to_server(reader, stdin, &there, answers).await });
+        tokio::spawn(async move { relay::to_server(reader, stdin, &outbound, answers).await });
     let to_client =
-        tokio::spawn(async move { relay::to_client(stdout, &mut writer, &back, answered).await });
+        tokio::spawn(
+            async move { relay::to_client(stdout, &mut writer, &inbound, answered).await },
+        );
     (to_server, to_client)
 }
 
-/// Waits until the client has all that the server said, however slowly it reads. Something that
-/// escaped from the server's group may hold the output open; it has nothing to say.
-async fn last_words(to_client: &mut Direction, front: &Front) {
-    while timeout(LAST_WORDS, &mut *to_client).await.is_err() {
-        if front.is_silent(LAST_WORDS) || stdio::reader_is_gone() {
+/// Waits until the client has all of the server's output, however slowly it reads. A process that
+/// left the server's group may hold the output open, so that silence has to count as its end.
+async fn drain_output(to_client: &mut Direction, interceptor: &Interceptor) {
+    while timeout(FINAL_SILENCE, &mut *to_client).await.is_err() {
+        if interceptor.is_silent(FINAL_SILENCE) || stdio::reader_is_gone() {
             return;
         }
     }
 }
 
-/// A server whose input is closed ends by itself, as a rule. One that does not is told to: at once
-/// if nobody hears its answers, otherwise when it owes none and has been silent for a while.
-fn advance(stage: Stage, group: Pid, front: &Front, (unheard, grace): (bool, Duration)) -> Stage {
+/// A server whose input is closed usually exits by itself. One that does not is terminated once it
+/// has been silent for the grace period, and owes no answer to a client that is still there.
+fn advance(
+    stage: Stage,
+    group: Pid,
+    interceptor: &Interceptor,
+    (client_gone, grace): (bool, Duration),
+) -> Stage {
     match stage {
         Stage::Closing(since) => {
-            let last = front.last_sign_of_life().max(since);
-            if last.elapsed() < grace || !(unheard || front.is_idle()) {
+            let last = interceptor.last_output().max(since);
+            if last.elapsed() < grace || !(client_gone || interceptor.is_idle()) {
                 return stage;
             }
             let _ = kill_process_group(group, Signal::TERM);
-            Stage::Ending(Instant::now())
+            Stage::Terminating(Instant::now())
         }
-        Stage::Ending(since) if since.elapsed() >= grace => {
+        Stage::Terminating(since) if since.elapsed() >= grace => {
             let _ = kill_process_group(group, Signal::KILL);
             Stage::Killed
         }
-        Stage::Serving | Stage::Ending(_) | Stage::Killed => stage,
+        Stage::Serving | Stage::Terminating(_) | Stage::Killed => stage,
     }
 }
 
@@ -152,10 +162,10 @@ fn exit(status: ExitStatus) -> Exit {
     }
 }
 
-/// Signals that are meant for the server as much as for us.
-struct Forwarded(Vec<(Signals, Signal)>);
+/// Signals that are passed on to the server.
+struct ForwardedSignals(Vec<(Signals, Signal)>);
 
-impl Forwarded {
+impl ForwardedSignals {
     fn listen() -> std::io::Result<Self> {
         let pairs = [
             (SignalKind::terminate(), Signal::TERM),

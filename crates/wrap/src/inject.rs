@@ -1,27 +1,27 @@
-//! The contract in a list of tools, with the rest of the list as it was, but for what it hides.
+//! Adds the contract to a list of tools. The rest keeps its bytes, except for hidden characters.
 
 use kenning_gaps::contract::{self, Fit, Offer};
 use kenning_gaps::native::NativeIntent;
 use serde_json::Value;
 
 use crate::raw::{Object, appended, items, replaced};
-use crate::seen::seen;
+use crate::sanitize::sanitize_tool;
 
-/// A list with the contract in it, and what it says of the tools.
+/// A list with the contract in it, and facts about its tools.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    /// The `result` anew; `None` if nothing had to change.
+    /// The new `result`; `None` if nothing had to change.
     pub(crate) result: Option<String>,
     pub(crate) tools: Vec<ToolFacts>,
 }
 
-/// What has to be known of a tool when it is called.
+/// What must be known about a tool when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolFacts {
     pub(crate) name: String,
-    /// It has a parameter of our name itself.
+    /// It has a parameter of its own with the contract's name.
     pub(crate) owns_intent: bool,
-    /// Its own field that may stand in for ours.
+    /// A field of its own that states the caller's intent.
     pub(crate) native: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl ToolFacts {
     }
 }
 
-/// Puts the contract into the `result` of a `tools/list`; `None` if it is no such thing.
+/// Adds the contract to the `result` of a `tools/list`; `None` if it is no list of tools.
 pub(crate) fn list(result: &str, offer: Offer, native: &NativeIntent) -> Option<Listing> {
     let fields = Object::read(result)?;
     let listed = fields.get("tools")?;
@@ -46,7 +46,10 @@ pub(crate) fn list(result: &str, offer: Offer, native: &NativeIntent) -> Option<
     for text in items(listed)? {
         let (tool, new) = tool(text, offer, native);
         facts.extend(tool);
-        let new = new.as_deref().map_or_else(|| seen(text), |new| seen(new).or(Some(new.into())));
+        let new = match new {
+            Some(new) => sanitize_tool(&new).or(Some(new)),
+            None => sanitize_tool(text),
+        };
         changed |= new.is_some();
         texts.push(new.unwrap_or_else(|| text.to_owned()));
     }
@@ -99,7 +102,7 @@ fn with_intent(schema: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The raw way and the plain way of injecting must agree.
+    /// Editing the text and editing the parsed JSON must agree.
     fn check(result: &str) {
         let plain: Value = serde_json::from_str(result).unwrap();
         let expected = contract::inject_list(&plain, Offer::default());
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_contract() {
+    fn the_text_edit_agrees_with_the_contract() {
         check(r#"{"tools":[]}"#);
         check(r#"{"tools":[],"nextCursor":"2"}"#);
         check(r#"{ "tools" : [ { "name" : "a" } , { "name":"b", "inputSchema" : { } } ] }"#);
@@ -125,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_it_does_not_change() {
+    fn bytes_that_need_no_change_are_kept() {
         let odd = r#"{"x":1e400,"tools":[{"inputSchema":{"type":"object","maximum":123456789012345678901234567890},"name":"a"}]}"#;
         let new = list(odd, Offer::default(), &NativeIntent::Off).unwrap().result.unwrap();
         assert!(new.starts_with(r#"{"x":1e400,"tools":[{"inputSchema":{"type":"object","maximum":123456789012345678901234567890,"properties":{"#));
     }
 
     #[test]
-    fn is_nothing_where_there_is_no_list() {
+    fn a_result_without_tools_is_no_list() {
         for text in ["null", "[]", "{}", r#"{"tools":{}}"#, "{"] {
             assert!(list(text, Offer::default(), &NativeIntent::Off).is_none(), "{text}");
         }

@@ -1,38 +1,33 @@
-//! A transparent proxy around any MCP server, which hears what agents could not do.
+//! A transparent proxy around any MCP server, which records tool calls to find capability gaps.
 //!
-//! Somebody's own server needs no proxy: a [`Recorder`] takes down what its tools did, and
-//! [`layer::Heard`] puts the contract into a server made with the SDK.
+//! [`run`] is the proxy, between a client on our standard streams and a server that is a program
+//! ([`child`]) or a URL ([`remote`]). [`lines`] pass as they are ([`relay`]), except where the
+//! contract of `kenning-gaps` changes them ([`interceptor`], [`inject`], on [`raw`] JSON). Recorded
+//! calls go to a [`Sink`] from a thread of their own ([`capture`]). A [`watchdog`] process ends the
+//! server if the wrapper is killed.
 //!
-//! [`run`] puts itself between a client on our standard streams and a server that is a program
-//! ([`child`]) or an address ([`remote`]). Lines go by as they are ([`relay`]), except where the
-//! contract of `kenning-gaps` needs it ([`front`], [`inject`], on JSON that stays [`raw`]). What was
-//! called goes to a [`Sink`] beside the traffic ([`capture`]). A [`guard`] outlives us if we are
-//! killed, so that the server does not.
+//! A server under one's own control needs no proxy: it reports its calls to a [`Recorder`], and
+//! [`layer::Recorded`] adds the contract to a server made with the SDK.
 //!
 //! Nothing here prints or reads the environment.
 
-mod awaited;
-mod bounded;
+mod bounded_json;
 mod call;
 mod capture;
 mod child;
-mod exchange;
-mod front;
-pub mod guard;
+pub mod fuzz;
 mod inject;
+mod interceptor;
 pub mod layer;
-mod message;
+pub mod lines;
 mod raw;
 mod recorder;
 mod relay;
 mod remote;
-mod reply;
-mod seen;
-mod session;
+mod sanitize;
 mod sink;
-mod sse;
 mod stdio;
-pub mod trial;
+pub mod watchdog;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -44,28 +39,28 @@ use kenning_gaps::{Identity, Redactor};
 
 use crate::capture::Capture;
 pub use crate::capture::Tally;
-use crate::front::Front;
+use crate::interceptor::Interceptor;
 pub use crate::recorder::{Caller, Intent, Observed, Recorder};
-pub use crate::sink::{Ingest, LogSink, Nowhere, Sink, SinkError};
+pub use crate::sink::{IngestSink, NullSink, Sink, SinkError, StoreSink};
 
-/// What one message may weigh: more is not held in memory.
+/// Bytes of one message; a larger one is not held in memory.
 const MAX_MESSAGE: usize = 64 * 1024 * 1024;
-/// How long the last report may hold up the end.
-const LAST_REPORT: Duration = Duration::from_secs(3);
+/// How long the last recorded calls may delay the exit.
+const LAST_SHIPMENT: Duration = Duration::from_secs(3);
 
 /// What to wrap, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub target: Target,
-    /// Whose calls these are, for the report.
+    /// The project that the calls are recorded for.
     pub project_id: String,
-    /// Who calls; client and server are filled in from what they say of themselves.
+    /// The caller. Client and server version are filled in from the traffic.
     pub identity: Identity,
     pub offer: Offer,
     pub native_intent: NativeIntent,
     pub redactor: Redactor,
-    /// How long a server that should end may be silent before it is told to, and again before it
-    /// is made to.
+    /// How long a server whose input is closed may be silent before SIGTERM, and then before
+    /// SIGKILL.
     pub grace: Duration,
 }
 
@@ -89,8 +84,8 @@ pub enum Target {
     Program {
         /// The program and its arguments.
         command: Vec<OsString>,
-        /// A command that does nothing but call [`guard::keep`].
-        guard: Vec<OsString>,
+        /// A command that does nothing but call [`watchdog::run`].
+        watchdog: Vec<OsString>,
     },
     Url {
         url: String,
@@ -107,7 +102,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit code that says the same, as shells have it.
+    /// The exit code a shell would report.
     pub fn code(self) -> u8 {
         match self {
             Self::Code(code) => code,
@@ -122,9 +117,9 @@ pub enum WrapError {
     NoCommand,
     #[error("`{program}` cannot be started: {source}")]
     Start { program: String, source: std::io::Error },
-    #[error("the guard `{program}` cannot be started: {source}")]
-    Guard { program: String, source: std::io::Error },
-    #[error("`{url}` is not an address of a server: {reason}")]
+    #[error("the watchdog process `{program}` cannot be started: {source}")]
+    Watchdog { program: String, source: std::io::Error },
+    #[error("`{url}` is not the URL of a server: {reason}")]
     Url { url: String, reason: String },
     #[error("`{name}` is not a header: {reason}")]
     Header { name: String, reason: String },
@@ -134,26 +129,26 @@ pub enum WrapError {
     Signals(std::io::Error),
 }
 
-/// Wraps a server until it ends, or the client is gone. Best run on a runtime with one thread:
-/// there is little to do, and a line that changes threads is late.
+/// Wraps a server until it exits or the client is gone. Best run on a current-thread runtime:
+/// there is little to do, and moving a line between threads takes time.
 pub async fn run(options: Options, sink: Arc<dyn Sink>) -> Result<Exit, WrapError> {
     let Options { target, project_id, identity, offer, native_intent, redactor, grace } = options;
     let capture = Capture::start(project_id, identity, redactor, sink);
-    let front = Arc::new(Front::new(offer, native_intent, capture.clone()));
+    let interceptor = Arc::new(Interceptor::new(offer, native_intent, capture.clone()));
     let streams = stdio::open().map_err(WrapError::Streams)?;
     let ended = match target {
-        Target::Program { command, guard } => {
-            child::run(&command, &guard, streams, front, grace).await
+        Target::Program { command, watchdog } => {
+            child::run(&command, &watchdog, streams, interceptor, grace).await
         }
-        Target::Url { url, headers } => remote::run(&url, &headers, streams, front).await,
+        Target::Url { url, headers } => remote::run(&url, &headers, streams, interceptor).await,
     };
-    // Not on an async thread for longer than it takes: nothing else is left to do there.
-    capture.finish(LAST_REPORT);
+    // Blocks an async thread, which has nothing else left to do.
+    capture.finish(LAST_SHIPMENT);
     ended
 }
 
-/// Chooses how connections are encrypted, unless the program has chosen already.
+/// Installs the TLS provider, unless the program has installed one.
 fn choose_encryption() {
-    // An error means that it has.
+    // An error means that the program has.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,41 +1,21 @@
-//! JSON that is changed in places and otherwise stays the bytes it was.
+//! JSON that is edited in place: what is not changed keeps its bytes.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The members of an object in their order, values as they were written.
 #[derive(Debug)]
 pub(crate) struct Object<'a>(Vec<(Name<'a>, &'a RawValue)>);
 
-/// A name without its escapes.
-#[derive(Debug, PartialEq, Eq)]
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
+/// A string without its escapes, borrowed if it has none.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -84,20 +64,25 @@ impl<'a> Object<'a> {
         string(self.get(name)?)
     }
 
-    /// The object written anew without the members of a name.
+    /// The object rewritten without the members of a name.
     pub(crate) fn without(&self, name: &str) -> String {
         let mut text = String::from("{");
         for (other, value) in self.0.iter().filter(|(other, _)| other.0 != name) {
             if text.len() > 1 {
                 text.push(',');
             }
-            text += &serde_json::Value::from(other.0.as_ref()).to_string();
+            text += &Value::from(other.0.as_ref()).to_string();
             text.push(':');
             text += value.get();
         }
         text.push('}');
         text
     }
+}
+
+/// A request's id as a key: equal ids have equal keys, however they are written.
+pub(crate) fn id_key(id: &str) -> String {
+    serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 /// The text of a JSON string.
@@ -114,7 +99,7 @@ pub(crate) fn items(text: &str) -> Option<Vec<&str>> {
     Some(items.into_iter().map(RawValue::get).collect())
 }
 
-/// Where a part of a text stands in it.
+/// The range of a text that a part of it covers.
 pub(crate) fn place(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()

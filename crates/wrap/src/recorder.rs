@@ -1,4 +1,4 @@
-//! What a server saw of its calls, on its way to a sink.
+//! Records the calls of a server that reports them itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,23 +9,23 @@ use kenning_gaps::event::IntentSource;
 use kenning_gaps::{Identity, Redactor};
 use serde_json::Value;
 
-use crate::LAST_REPORT;
+use crate::LAST_SHIPMENT;
 use crate::call::Finished;
 use crate::capture::{Capture, Tally};
 use crate::inject::ToolFacts;
 use crate::sink::Sink;
 
-/// Tools whose definitions are remembered.
+/// Tools whose definitions are remembered; the names come from the server.
 const MAX_TOOLS: usize = 10_000;
 
-/// A call of a tool, as whoever served it saw it.
+/// A finished tool call, as the server saw it.
 #[derive(Debug, Clone)]
 pub struct Observed<'a> {
     pub tool: String,
-    /// As the tool got them: without the contract's parameter.
+    /// As the tool received them, without the contract's parameter.
     pub arguments: Value,
     pub intent: Option<Intent>,
-    /// The `result` of the call, or why there is none.
+    /// The `result` of the call, or the text of its error.
     pub outcome: Result<Cow<'a, Value>, String>,
     pub started: SystemTime,
     pub duration: Duration,
@@ -39,7 +39,7 @@ pub struct Intent {
     pub source: IntentSource,
 }
 
-/// Who called. What is absent is as the recorder's identity has it.
+/// The caller. An absent field is as in the recorder's identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
     pub client: Option<String>,
@@ -47,8 +47,8 @@ pub struct Caller {
     pub user_email: Option<String>,
 }
 
-/// Takes down what was called. Clones write to the same record; when the last one goes, what is
-/// left is shipped, for which it waits a few seconds at most.
+/// Records calls. Clones share one queue; dropping the last clone ships what is left, for which it
+/// waits a few seconds at most.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     shared: Arc<Shared>,
@@ -57,18 +57,18 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Shared {
     capture: Arc<Capture>,
-    /// What one session's list says of the tools holds for the others.
+    /// Shared by all sessions: the tools are the server's, whichever client listed them.
     tools: Mutex<HashMap<String, ToolFacts>>,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.capture.finish(LAST_REPORT);
+        self.capture.finish(LAST_SHIPMENT);
     }
 }
 
 impl Recorder {
-    /// Starts a thread that takes secrets out and hands what was called to the sink.
+    /// Starts a thread that redacts calls and hands them to the sink.
     pub fn start(
         project_id: &str,
         identity: Identity,
@@ -79,19 +79,19 @@ impl Recorder {
         Self { shared: Arc::new(Shared { capture, tools: Mutex::default() }) }
     }
 
-    /// Takes down a call. It waits for nobody and does not fail: when too much is waiting for the
-    /// sink, the oldest is forgotten.
+    /// Records a call. It neither blocks nor fails: when the queue is full, the oldest call is
+    /// dropped, and counted.
     pub fn record(&self, observed: Observed<'_>) {
         self.capture().push(Finished::observed(observed));
     }
 
-    /// Takes down which tools the server offers, so that those nobody calls can be told.
+    /// Records which tools the server offers, so that unused ones can be reported.
     pub fn tools<T: AsRef<str>>(&self, names: impl IntoIterator<Item = T>) {
         self.capture().listed(names);
     }
 
-    /// Ships what is left; waits no longer than this for a sink that does not answer. Nothing is
-    /// taken down any more.
+    /// Ships what is left, and waits for the sink no longer than `patience`. Calls that it has not
+    /// taken by then are counted as dropped, and logged. Nothing is recorded from then on.
     pub fn finish(&self, patience: Duration) {
         self.capture().finish(patience);
     }
@@ -106,17 +106,17 @@ impl Recorder {
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<ToolFacts> {
-        self.known().get(name).cloned()
+        self.tools_by_name().get(name).cloned()
     }
 
     pub(crate) fn learn(&self, tool: ToolFacts) {
-        let mut known = self.known();
-        if known.len() < MAX_TOOLS || known.contains_key(&tool.name) {
-            known.insert(tool.name.clone(), tool);
+        let mut tools = self.tools_by_name();
+        if tools.len() < MAX_TOOLS || tools.contains_key(&tool.name) {
+            tools.insert(tool.name.clone(), tool);
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, ToolFacts>> {
+    fn tools_by_name(&self) -> MutexGuard<'_, HashMap<String, ToolFacts>> {
         self.shared.tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

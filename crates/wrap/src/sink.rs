@@ -1,8 +1,8 @@
-//! Where captured calls go.
+//! Destinations of recorded calls.
 
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use kenning_gaps::Batch;
 use kenning_gaps::ports::EventStore;
@@ -10,17 +10,18 @@ use reqwest::StatusCode;
 use reqwest::blocking::{Client, Response};
 use reqwest::redirect::Policy;
 
-use crate::reply;
+use crate::call::milliseconds;
+use crate::remote::reply;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of an error's text that are worth repeating.
+/// Bytes of an error's text that are repeated in the log.
 const MAX_REASON: u64 = 500;
 
-/// Takes captured calls. It is called from a thread of its own and may take its time.
+/// Takes recorded calls. It is called from a thread of its own and may block.
 pub trait Sink: Send + Sync {
     fn send(&self, batch: &Batch) -> Result<(), SinkError>;
 
-    /// All tools that the server was seen to offer.
+    /// Notes all tools that the server has listed so far.
     fn tools(&self, project_id: &str, tools: &[String]) {
         let _ = (project_id, tools);
     }
@@ -28,65 +29,64 @@ pub trait Sink: Send + Sync {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    /// It may work later.
-    #[error("calls cannot be reported now: {0}")]
+    /// The same batch may be sent again later.
+    #[error("the sink is unavailable: {0}")]
     Unavailable(String),
-    /// It never will.
-    #[error("calls were refused: {0}")]
+    /// The same batch would be refused again.
+    #[error("the sink refused the calls: {0}")]
     Refused(String),
 }
 
-/// Keeps nothing.
+/// Discards all calls.
 #[derive(Debug, Clone, Copy)]
-pub struct Nowhere;
+pub struct NullSink;
 
-impl Sink for Nowhere {
+impl Sink for NullSink {
     fn send(&self, _: &Batch) -> Result<(), SinkError> {
         Ok(())
     }
 }
 
-/// Keeps calls in a store on this machine.
-pub struct LogSink {
-    log: Arc<dyn EventStore>,
+/// Writes calls to a store.
+pub struct StoreSink {
+    store: Arc<dyn EventStore>,
 }
 
-impl LogSink {
-    pub fn new(log: Arc<dyn EventStore>) -> Self {
-        Self { log }
+impl StoreSink {
+    pub fn new(store: Arc<dyn EventStore>) -> Self {
+        Self { store }
     }
 }
 
-impl std::fmt::Debug for LogSink {
+impl std::fmt::Debug for StoreSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LogSink").finish_non_exhaustive()
+        f.debug_struct("StoreSink").finish_non_exhaustive()
     }
 }
 
-impl Sink for LogSink {
+impl Sink for StoreSink {
     fn send(&self, batch: &Batch) -> Result<(), SinkError> {
-        let appended = self.log.append(batch);
+        let appended = self.store.append(batch);
         appended.map(|_| ()).map_err(|error| SinkError::Unavailable(error.to_string()))
     }
 
     fn tools(&self, project_id: &str, tools: &[String]) {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let now = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-        if let Err(error) = self.log.note_tools(project_id, tools, now) {
-            tracing::warn!(%error, "the list of tools was not kept");
+        let now = milliseconds(SystemTime::now());
+        if let Err(error) = self.store.note_tools(project_id, tools, now) {
+            tracing::warn!(%error, "the list of tools could not be stored");
         }
     }
 }
 
-/// Sends calls to another machine, as mcpeye's clients do.
-pub struct Ingest {
+/// Sends calls to the ingest route of a Kenning or mcpeye server.
+pub struct IngestSink {
     url: String,
     secret: Option<String>,
-    /// Made by the first to send: it must not be made in async code, where this may be.
+    /// Built on first use: a blocking client must not be built in async code, as `new` may be.
     client: OnceLock<Client>,
 }
 
-impl Ingest {
+impl IngestSink {
     /// `base` may or may not end in `/ingest`.
     pub fn new(base: &str, secret: Option<String>) -> Self {
         let base = base.trim().trim_end_matches('/');
@@ -105,14 +105,16 @@ impl Ingest {
     }
 }
 
-/// The secret is not for logs.
-impl std::fmt::Debug for Ingest {
+/// The secret must not reach a log.
+impl std::fmt::Debug for IngestSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ingest").field("url", &reply::public(&self.url)).finish_non_exhaustive()
+        f.debug_struct("IngestSink")
+            .field("url", &reply::without_secrets(&self.url))
+            .finish_non_exhaustive()
     }
 }
 
-impl Sink for Ingest {
+impl Sink for IngestSink {
     fn send(&self, batch: &Batch) -> Result<(), SinkError> {
         let body = serde_json::to_vec(batch).map_err(|e| SinkError::Refused(e.to_string()))?;
         let mut request = self.client()?.post(&self.url).header("content-type", "application/json");
@@ -130,20 +132,20 @@ impl Sink for Ingest {
     }
 }
 
-impl Ingest {
-    /// What was answered, and what to do about it.
+impl IngestSink {
+    /// The answer, and a hint at what to check.
     fn describe(&self, status: StatusCode, answer: Response) -> String {
-        let mut said = Vec::new();
-        // What cannot be read is not worth a second error.
-        let _ = answer.take(MAX_REASON).read_to_end(&mut said);
-        let said = String::from_utf8_lossy(&said);
+        let mut body = Vec::new();
+        // A body that cannot be read is not worth a second error.
+        let _ = answer.take(MAX_REASON).read_to_end(&mut body);
+        let body = String::from_utf8_lossy(&body);
         let hint = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; is the secret right?",
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; is the address right?",
             _ => "",
         };
-        let url = reply::public(&self.url);
-        format!("{url} answered {status}: {}{hint}", said.trim())
+        let url = reply::without_secrets(&self.url);
+        format!("{url} answered {status}: {}{hint}", body.trim())
     }
 
     fn send_halves(&self, batch: &Batch) -> Result<(), SinkError> {

@@ -1,4 +1,4 @@
-//! Our own standard streams, without a thread in between where that can be had.
+//! This process's standard streams, without a thread in between where the kind of stream allows it.
 
 use std::fs::File;
 use std::io;
@@ -6,10 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 
-use memchr::memchr;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
@@ -23,8 +22,8 @@ pub(crate) fn open() -> io::Result<Streams> {
     Ok(Streams { reader: reader()?, writer: writer()? })
 }
 
-/// Pipes and sockets are what clients use; they can be waited for. Anything else (a file, a
-/// terminal) is read by a thread.
+/// Clients use pipes and sockets, which can be polled. Anything else (a file, a terminal) is read
+/// by a thread.
 fn reader() -> io::Result<Pin<Box<dyn AsyncRead + Send>>> {
     let stdin = io::stdin().as_fd().try_clone_to_owned()?;
     match kind(&stdin)? {
@@ -57,7 +56,8 @@ fn kind(stream: &OwnedFd) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(stream)?.st_mode))
 }
 
-/// A pipe of ours to the same end: that it does not block must not be seen by others who have it.
+/// The same pipe, opened again: other processes share the inherited descriptor, and must not find
+/// it set to non-blocking.
 fn reopened(number: u8, mode: OFlags) -> Option<File> {
     let path = format!("/proc/self/fd/{number}");
     let flags = mode | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -70,74 +70,13 @@ fn socket(stream: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-/// What was read of a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    Whole,
-    /// It was skipped.
-    TooLong,
-    End,
-}
-
-/// Reads a line with its end, unless it is longer than `limit`.
-pub(crate) async fn read_line(
-    reader: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-    limit: usize,
-) -> io::Result<Line> {
-    line.clear();
-    let mut is_too_long = false;
-    loop {
-        let piece = reader.fill_buf().await?;
-        if piece.is_empty() && line.is_empty() && !is_too_long {
-            return Ok(Line::End);
-        }
-        let end = memchr(b'\n', piece);
-        let length = end.map_or(piece.len(), |end| end + 1);
-        is_too_long |= line.len() + length > limit;
-        if is_too_long {
-            *line = Vec::new();
-        } else {
-            line.extend_from_slice(&piece[..length]);
-        }
-        let ended = end.is_some() || piece.is_empty();
-        reader.consume(length);
-        if ended {
-            return Ok(if is_too_long { Line::TooLong } else { Line::Whole });
-        }
-    }
-}
-
-/// Whether nobody can read what we write any more.
+/// Whether the other end of standard output is closed.
 pub(crate) fn reader_is_gone() -> bool {
     let stdout = io::stdout();
     let mut streams = [PollFd::new(&stdout, PollFlags::empty())];
-    let nothing = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut streams, Some(&nothing)) {
+    let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut streams, Some(&at_once)) {
         Ok(_) => streams[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
         Err(_) => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn lines_that_are_too_long_are_skipped() {
-        let mut reader =
-            tokio::io::BufReader::with_capacity(3, &b"12345\n123456\n\n1\n1234567"[..]);
-        let mut line = Vec::new();
-        let mut seen = Vec::new();
-        loop {
-            let read = read_line(&mut reader, &mut line, 6).await.unwrap();
-            if read == Line::End {
-                break;
-            }
-            seen.push((read, String::from_utf8(line.clone()).unwrap()));
-        }
-        let whole = |text: &str| (Line::Whole, text.to_owned());
-        let skipped = || (Line::TooLong, String::new());
-        assert_eq!(seen, [whole("12345\n"), skipped(), whole("\n"), whole("1\n"), skipped()]);
     }
 }

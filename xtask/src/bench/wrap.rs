@@ -188,7 +188,7 @@ fn rust(home: &Path) -> Result<Vec<Side>> {
     let plain = Command::new(release.join("examples/bare"));
     let through = behind("Rust, `kenning wrap --ingest`", &plain, echo(), home)?;
     let sink = Sink::open()?;
-    let mut heard = Command::new(release.join("heard-server"));
+    let mut heard = Command::new(release.join("recorded-server"));
     heard.arg(sink.url());
     let shout = json!({"name": "shout", "arguments": {"text": "hello"}});
     Ok(vec![
@@ -213,7 +213,7 @@ fn table(running: &mut [Running]) -> String {
          Python is the official `mcp` 1.30.0 ([the server](../xtask/peers/heard.py)), TypeScript the \
          official SDK 1.32.2 ([the server](../xtask/peers/echo.mjs)), Rust is rmcp ([the \
          server](../crates/mcp/examples/bare.rs)). [Kenning's \
-         layer](../examples/heard-server/src/main.rs) is in the process of the server, as mcpeye's and \
+         layer](../examples/recorded-server/src/main.rs) is in the process of the server, as mcpeye's and \
          MCPcat's SDKs are; that server has two tools and a router, the plain one neither. All report \
          to a place on this machine that takes everything, MCPcat without its diagnostics; \
          `kenning wrap` without `--ingest` writes to its own store on the disk. mcpeye and MCPcat need \

@@ -50,7 +50,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         return man::run(folder.as_deref());
     }
     if let Command::WrapGuard = cli.command {
-        return wrap::keep_guard();
+        return wrap::run_watchdog();
     }
     let mut sources = sources(&cli.global)?;
     if let Command::Serve(serve) = &cli.command {
@@ -98,7 +98,7 @@ fn run_command(
         Command::Agents(agents) => registry::agents(&context, agents),
         Command::Skills(skills) => registry::skills(&context, skills),
         Command::Wrap(words) => wrap::run(&context, words),
-        Command::WrapGuard => wrap::keep_guard(),
+        Command::WrapGuard => wrap::run_watchdog(),
         Command::Gaps(words) => gaps::gaps(&context, words),
         Command::Proposals(words) => gaps::proposals(&context, words),
         Command::Usage(words) => gaps::usage(&context, words),

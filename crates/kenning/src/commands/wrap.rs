@@ -1,4 +1,4 @@
-//! `wrap`: hears what agents could not do with somebody else's server.
+//! `wrap`: a proxy that records the calls of any MCP server, to find what agents could not do.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kenning_gaps::Identity;
 use kenning_gaps::contract::Offer;
-use kenning_wrap::{Ingest, LogSink, Nowhere, Options, Sink, Target, WrapError, guard};
+use kenning_wrap::{IngestSink, NullSink, Options, Sink, StoreSink, Target, WrapError, watchdog};
 
 use super::Context;
 use crate::cli;
@@ -14,19 +14,20 @@ use crate::failure::{Exit, Failure};
 
 const SECRET: &str = "MCPEYE_INGEST_SECRET";
 
-/// What the guard of a wrapped server runs; see [`guard::keep`].
-pub(super) fn keep_guard() -> Result<Exit, Failure> {
-    guard::keep()?;
+/// `wrap-guard`, the process that [`watchdog`] describes.
+pub(super) fn run_watchdog() -> Result<Exit, Failure> {
+    watchdog::run()?;
     Ok(Exit::Success)
 }
 
 pub(super) fn run(context: &Context, words: cli::Wrap) -> Result<Exit, Failure> {
-    let project = words.project.unwrap_or_else(|| named(words.url.as_deref(), &words.command));
+    let project =
+        words.project.unwrap_or_else(|| project_name(words.url.as_deref(), &words.command));
     let target = match words.url {
         Some(url) => Target::Url { url, headers: headers(&words.headers)? },
         None => Target::Program {
             command: words.command,
-            guard: vec![std::env::current_exe()?.into(), "wrap-guard".into()],
+            watchdog: vec![std::env::current_exe()?.into(), "wrap-guard".into()],
         },
     };
     let options = Options {
@@ -35,16 +36,16 @@ pub(super) fn run(context: &Context, words: cli::Wrap) -> Result<Exit, Failure> 
         ..Options::new(target, &project)
     };
     let sink: Arc<dyn Sink> = match words.ingest {
-        Some(url) => Arc::new(Ingest::new(&url, std::env::var(SECRET).ok())),
+        Some(url) => Arc::new(IngestSink::new(&url, std::env::var(SECRET).ok())),
         None => match context.open_store()? {
-            Some(store) => Arc::new(LogSink::new(store)),
-            None => Arc::new(Nowhere),
+            Some(store) => Arc::new(StoreSink::new(store)),
+            None => Arc::new(NullSink),
         },
     };
-    // One thread: there is little to do, and a line that changes threads is late.
+    // One thread: there is little to do, and moving a line between threads takes time.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(kenning_wrap::run(options, sink));
-    // A thread may still wait for input that never comes.
+    // A thread may still block on standard input.
     runtime.shutdown_background();
     Ok(Exit::Code(ended?.code()))
 }
@@ -60,18 +61,19 @@ fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     given.iter().map(pair).collect()
 }
 
-/// The name of a host, or of the program that really serves: not of the one that starts it.
-fn named(url: Option<&str>, command: &[OsString]) -> String {
+/// The host of a URL, or the name of the server's program, without what starts it (`npx`, `uv run`).
+fn project_name(url: Option<&str>, command: &[OsString]) -> String {
     if let Some(url) = url {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let host = rest.split(['/', '?']).next().unwrap_or(rest);
-        // What stands before the host is a secret.
+        // Credentials stand before the host.
         return host.rsplit('@').next().unwrap_or(host).to_owned();
     }
     let words = command.iter().map(|word| word.to_string_lossy());
     let mut words = words.filter(|word| !word.starts_with('-'));
-    let starters = ["npx", "uvx", "node", "python", "python3", "bunx", "uv", "docker", "run", "sh"];
-    let word = words.find(|word| !starters.contains(&file_name(word).as_str()));
+    let launchers =
+        ["npx", "uvx", "node", "python", "python3", "bunx", "uv", "docker", "run", "sh"];
+    let word = words.find(|word| !launchers.contains(&file_name(word).as_str()));
     let name = word.map(|word| file_name(&word)).filter(|name| !name.is_empty());
     name.unwrap_or_else(|| "server".to_owned())
 }

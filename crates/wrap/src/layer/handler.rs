@@ -1,4 +1,4 @@
-//! Everything a client can ask of a server, passed on, but for tools.
+//! The handler: passes every method on to the server, except those for tools.
 
 #![expect(deprecated, reason = "older clients still ask for what newer ones do not")]
 
@@ -17,9 +17,9 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-use super::{Heard, reserved};
+use super::{Recorded, reserved};
 
-/// Methods that the server answers as if nothing was around it.
+/// Methods that go straight to the server.
 macro_rules! pass_on {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         $(
@@ -33,7 +33,7 @@ macro_rules! pass_on {
 type Context = RequestContext<RoleServer>;
 type Notice = NotificationContext<RoleServer>;
 
-impl<S: ServerHandler> ServerHandler for Heard<S> {
+impl<S: ServerHandler> ServerHandler for Recorded<S> {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,

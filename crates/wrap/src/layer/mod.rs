@@ -1,20 +1,20 @@
-//! The contract in a server that is built with the SDK: one line, and no process in between.
+//! The contract in a server that is built with the SDK: one line of code, and no proxy.
 //!
 //! ```
 //! # use std::sync::Arc;
 //! # use kenning_gaps::{Identity, Redactor};
-//! # use kenning_wrap::layer::Heard;
-//! # use kenning_wrap::{Nowhere, Recorder};
+//! # use kenning_wrap::layer::Recorded;
+//! # use kenning_wrap::{NullSink, Recorder};
 //! # #[derive(Clone)]
 //! # struct MyServer;
 //! # impl rmcp::ServerHandler for MyServer {}
-//! # let sink = Arc::new(Nowhere);
+//! # let sink = Arc::new(NullSink);
 //! let recorder = Recorder::start("my-server", Identity::default(), Redactor::default(), sink);
-//! let server = Heard::new(MyServer, recorder);
+//! let server = Recorded::new(MyServer, recorder);
 //! ```
 //!
-//! The SDK takes handlers over HTTP and makes services of them itself, so a layer that serves
-//! everywhere is a handler around a handler.
+//! The SDK's HTTP transport takes handlers and builds services from them itself. So a layer that
+//! works on every transport has to be a handler around a handler.
 
 mod handler;
 
@@ -31,31 +31,31 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
 
-use crate::call::{Call, Ending, Finished, Kept};
+use crate::bounded_json::BoundedJson;
+use crate::call::{Call, Ending, Finished};
 use crate::inject::ToolFacts;
 use crate::recorder::{Caller, Recorder};
 
-type Who = dyn Fn(&RequestContext<RoleServer>) -> Caller + Send + Sync;
+type CallerOf = dyn Fn(&RequestContext<RoleServer>) -> Caller + Send + Sync;
 
-/// A server whose agents can say what they miss, and whose calls are recorded.
+/// A server whose calls are recorded, and whose agents can request missing capabilities.
 ///
-/// Everything but lists and calls of tools reaches the server as it came. A server that is made
-/// anew for every session may be wrapped anew each time: what has to be remembered is the
-/// recorder's.
+/// Everything but lists and calls of tools reaches the server unchanged. A server that is created
+/// for every session can be wrapped each time: all state is the recorder's.
 #[derive(Clone)]
-pub struct Heard<S> {
+pub struct Recorded<S> {
     server: S,
     recorder: Recorder,
     offer: Offer,
     native: NativeIntent,
-    who: Option<Arc<Who>>,
+    caller_of: Option<Arc<CallerOf>>,
 }
 
-impl<S: ServerHandler> Heard<S> {
+impl<S: ServerHandler> Recorded<S> {
     pub fn new(server: S, recorder: Recorder) -> Self {
         recorder.capture().suggest_server(&server.get_info().server_info.version);
         let (offer, native) = (Offer::default(), NativeIntent::default());
-        Self { server, recorder, offer, native, who: None }
+        Self { server, recorder, offer, native, caller_of: None }
     }
 
     /// Switches halves of the contract off.
@@ -64,24 +64,24 @@ impl<S: ServerHandler> Heard<S> {
         Self { offer, ..self }
     }
 
-    /// Says which field of the server's own tools may stand in for the parameter.
+    /// Sets which field of the server's own tools counts as the intent.
     #[must_use]
     pub fn with_native_intent(self, native: NativeIntent) -> Self {
         Self { native, ..self }
     }
 
-    /// Says who calls, where the server knows more than the client's name: from the request's
-    /// extensions, for instance, where the HTTP transport leaves the head of the request.
+    /// Sets how a caller is identified, where the server knows more than the client's name: from
+    /// the request's extensions, for instance, which hold the head of an HTTP request.
     #[must_use]
     pub fn with_caller(
         self,
-        who: impl Fn(&RequestContext<RoleServer>) -> Caller + Send + Sync + 'static,
+        caller_of: impl Fn(&RequestContext<RoleServer>) -> Caller + Send + Sync + 'static,
     ) -> Self {
-        Self { who: Some(Arc::new(who)), ..self }
+        Self { caller_of: Some(Arc::new(caller_of)), ..self }
     }
 
-    /// A page of the server's tools with the contract in it. The reserved tool stands on the first
-    /// page, which every client reads.
+    /// A page of the server's tools with the contract in it. The reserved tool is on the first page,
+    /// which every client reads.
     fn offer(&self, mut page: ListToolsResult, is_first: bool) -> ListToolsResult {
         for tool in &mut page.tools {
             let schema = Value::Object(tool.input_schema.as_ref().clone());
@@ -100,12 +100,12 @@ impl<S: ServerHandler> Heard<S> {
         page
     }
 
-    /// Whether a call of this tool is for us. A server's own tool of that name stays its own.
+    /// Whether the layer answers calls of this tool. A server's own tool of that name wins.
     fn answers(&self, tool: &str) -> bool {
         self.offer.tool && tool == contract::TOOL_NAME && self.facts(tool).is_none()
     }
 
-    /// What is known of a tool from a list that some client asked for, or from the server itself.
+    /// Facts about a tool, from any client's list of tools or from the server itself.
     fn facts(&self, tool: &str) -> Option<ToolFacts> {
         self.recorder.tool(tool).or_else(|| {
             let schema = self.server.get_tool(tool)?.input_schema;
@@ -123,7 +123,7 @@ impl<S: ServerHandler> Heard<S> {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context);
         if self.answers(&request.name) {
-            let call = Call::with(&request.name, kept(request.arguments.as_ref()), caller);
+            let call = Call::with(&request.name, bounded(request.arguments.as_ref()), caller);
             self.recorder.capture().requested(call);
             return Ok(acknowledgement().into());
         }
@@ -135,17 +135,17 @@ impl<S: ServerHandler> Heard<S> {
         answer
     }
 
-    /// Takes out of a request what the server must not see, and takes it down.
+    /// Removes the contract's parameter from a request, and records it.
     fn begin(&self, request: &mut CallToolRequestParams, caller: Caller) -> Call {
         let facts = self.facts(&request.name);
         // A server's own tool of the reserved name was not given the parameter.
-        let untouched = request.name == contract::TOOL_NAME;
-        let owns_intent = untouched || facts.as_ref().is_some_and(|facts| facts.owns_intent);
+        let is_reserved = request.name == contract::TOOL_NAME;
+        let owns_intent = is_reserved || facts.as_ref().is_some_and(|facts| facts.owns_intent);
         let arguments = request.arguments.as_mut();
         let intent =
             arguments.filter(|_| self.offer.intent && !owns_intent).and_then(contract::strip);
-        let mut call = Call::with(&request.name, kept(request.arguments.as_ref()), caller);
-        call.heard(intent.as_deref());
+        let mut call = Call::with(&request.name, bounded(request.arguments.as_ref()), caller);
+        call.set_intent(intent.as_deref());
         let native = facts.and_then(|facts| facts.native).filter(|_| !owns_intent);
         if let Some((field, arguments)) = native.zip(request.arguments.as_ref()) {
             call.read_native(&field, arguments.get(&field).and_then(Value::as_str));
@@ -154,9 +154,10 @@ impl<S: ServerHandler> Heard<S> {
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let mut caller = self.who.as_ref().map(|who| who(context)).unwrap_or_default();
+        let mut caller =
+            self.caller_of.as_ref().map(|caller_of| caller_of(context)).unwrap_or_default();
         if caller.client.is_none() {
-            // Where older clients come without a session, the SDK puts its own name in their place.
+            // For older clients without a session, the SDK fills in its own name.
             let client = context.client_info().filter(|name| *name != Implementation::default());
             caller.client = client.map(|client| client.name);
         }
@@ -164,19 +165,19 @@ impl<S: ServerHandler> Heard<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Heard<S> {
+impl<S: fmt::Debug> fmt::Debug for Recorded<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Heard");
-        shown.field("server", &self.server).field("offer", &self.offer);
-        shown.field("native", &self.native).finish_non_exhaustive()
+        let mut debug = f.debug_struct("Recorded");
+        debug.field("server", &self.server).field("offer", &self.offer);
+        debug.field("native", &self.native).finish_non_exhaustive()
     }
 }
 
-fn kept(arguments: Option<&JsonObject>) -> Kept {
-    arguments.map_or_else(|| Kept::of(&JsonObject::new()), Kept::of)
+fn bounded(arguments: Option<&JsonObject>) -> BoundedJson {
+    arguments.map_or_else(|| BoundedJson::of(&JsonObject::new()), BoundedJson::of)
 }
 
-/// The reserved tool. What it returns is plain text, so it has no output schema.
+/// The reserved tool. It returns plain text, so it has no output schema.
 fn reserved() -> Tool {
     let schema = contract::tool_schema().as_object().cloned().unwrap_or_default();
     Tool::new(contract::TOOL_NAME, contract::TOOL_DESCRIPTION, Arc::new(schema))
@@ -184,26 +185,26 @@ fn reserved() -> Tool {
 
 fn acknowledgement() -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(contract::ACKNOWLEDGEMENT)]);
-    // The contract's answer says nothing of errors.
+    // The contract's answer has no `isError`.
     result.is_error = None;
     result
 }
 
-/// How a call ended; `None` if the server asks for more input, and the call goes on.
+/// How a call ended; `None` if the server asks for more input, which does not end it.
 fn ending(answer: &Result<CallToolResponse, ErrorData>) -> Option<Ending> {
     Some(match answer {
         Err(error) => Ending::failed(&error.message),
         Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
             Ending::failed(&texts(&result.content))
         }
-        Ok(CallToolResponse::Complete(result)) => Ending::Result(Kept::of(result)),
-        Ok(CallToolResponse::Task(task)) => Ending::Result(Kept::of(task)),
-        // Among those the SDK may yet invent, none is known to be an end.
+        Ok(CallToolResponse::Complete(result)) => Ending::Result(BoundedJson::of(result)),
+        Ok(CallToolResponse::Task(task)) => Ending::Result(BoundedJson::of(task)),
+        // A kind of response that the SDK adds later is not known to end a call.
         Ok(_) => return None,
     })
 }
 
-/// What a failed tool says.
+/// The texts of a failed tool's result.
 fn texts(content: &[ContentBlock]) -> String {
     let texts = content.iter().filter_map(|block| block.as_text());
     texts.map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n")

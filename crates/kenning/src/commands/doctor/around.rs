@@ -15,7 +15,7 @@ use crate::commands::hook::{self, State};
 use crate::commands::install::config::{self, Unusable};
 use crate::commands::install::machine::{Machine, is_executable, on_path};
 #[cfg(unix)]
-use crate::commands::serve::daemon::{self, Seen};
+use crate::commands::serve::daemon::{self, HostStatus};
 use crate::failure::Failure;
 
 pub(super) fn checks() -> Vec<Check> {
@@ -105,13 +105,13 @@ pub(super) fn shared_server(settings: &Settings, layers: &Layers) -> Option<Chec
     if !settings.server.attach {
         return Some(Check::ok(name, "not wanted: server.attach is false"));
     }
-    Some(match daemon::look(settings, layers).ok()? {
-        Seen::Nobody => Check::ok(name, "none runs; every client starts one of its own")
+    Some(match daemon::probe(settings, layers).ok()? {
+        HostStatus::NoHost => Check::ok(name, "none runs; every client starts one of its own")
             .next("`kenning serve --http` serves all clients of this project, if you like"),
-        Seen::Host { pid, clients, socket } => {
+        HostStatus::Running { pid, clients, socket } => {
             Check::ok(name, format!("process {pid} serves {clients} clients at {socket}"))
         }
-        Seen::Refused { reason, socket } => {
+        HostStatus::Refused { reason, socket } => {
             let found = format!("one runs at {socket}, but {reason}");
             Check::warn(name, found).next("start it again, with the settings of its clients")
         }

@@ -15,7 +15,7 @@ use kenning_knowledge::usage::UsageLog;
 use kenning_registry::Timestamp;
 use kenning_registry::store::Skill;
 use kenning_store::Store;
-use kenning_wrap::{Caller, Intent, LogSink, Observed, Recorder};
+use kenning_wrap::{Caller, Intent, Observed, Recorder, StoreSink};
 use serde_json::Value;
 
 use crate::commands::Context;
@@ -49,7 +49,7 @@ impl Recording {
         let settings = &context.settings.gaps;
         let keep = settings.keep(&context.layers)?;
         let recorder = store.filter(|_| settings.capture).map(|store| {
-            let sink = Arc::new(LogSink::new(store.clone()));
+            let sink = Arc::new(StoreSink::new(store.clone()));
             Recorder::start(OWN_PROJECT, Identity::default(), Redactor::default(), sink)
         });
         let (stop, stopped) = channel();
@@ -196,7 +196,7 @@ impl CallRecorder for OwnCalls {
     }
 
     fn tally(&self) -> Tally {
-        let kenning_wrap::Tally { heard, dropped } = self.0.tally();
-        Tally { recorded: heard, dropped }
+        let kenning_wrap::Tally { recorded, dropped } = self.0.tally();
+        Tally { recorded, dropped }
     }
 }

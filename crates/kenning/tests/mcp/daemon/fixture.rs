@@ -1,4 +1,4 @@
-//! A home of its own, a server in it, and clients that share it.
+//! A home folder of its own, a server in it, and clients that share it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,7 +16,7 @@ use crate::client::{HttpServer, handbook, modern};
 pub(super) struct Fixture {
     home: TempDir,
     root: PathBuf,
-    /// Kept as long as it is read.
+    /// Removed with the fixture.
     _folder: Option<TempDir>,
 }
 
@@ -48,7 +48,7 @@ impl Fixture {
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
         command.arg("--root").arg(&self.root).args(words).current_dir("/");
-        // As clients do it, who pass on little more.
+        // Clients pass on little more.
         command.env_clear().env("HOME", self.home.path());
         command
     }
@@ -57,7 +57,7 @@ impl Fixture {
         HttpServer::run(self.command(&[&["serve", "--http", "127.0.0.1:0"], words].concat()))
     }
 
-    /// A client that waits for `initialize`.
+    /// A client of the older protocol.
     pub(super) async fn client(&self, words: &[&str]) -> Attached {
         self.client_of((), words, legacy()).await
     }
@@ -79,15 +79,15 @@ impl Fixture {
         Attached { client: client.await.unwrap(), pid }
     }
 
-    /// A client's process whose words are seen.
+    /// A client's process with all its streams.
     pub(super) fn raw(&self, words: &[&str]) -> Child {
         let mut command = self.command(&[&["--log-level", "info", "serve"], words].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
 
-    /// What a client says on standard error that comes and goes.
-    pub(super) fn said(&self, words: &[&str]) -> String {
+    /// The log of a client that attaches and ends at once.
+    pub(super) fn log(&self, words: &[&str]) -> String {
         let mut child = self.raw(words);
         drop(child.stdin.take());
         let ended = child.wait_with_output().unwrap();
@@ -105,7 +105,7 @@ impl Fixture {
         paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
     }
 
-    /// Clients that a server has taken in, as the kernel sees it.
+    /// Clients of the server, as the kernel sees them.
     pub(super) fn connections(&self) -> usize {
         let Some(socket) = self.socket() else { return 0 };
         let socket = socket.to_str().unwrap();
@@ -121,7 +121,7 @@ impl Fixture {
         }
     }
 
-    /// Processes that were started in this home.
+    /// Processes that were started with this home folder.
     pub(super) fn processes(&self) -> Vec<u32> {
         let home = format!("HOME={}", self.home.path().display());
         let all = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
@@ -158,36 +158,36 @@ pub(super) fn signal(pid: u32, signal: &str) {
     assert!(sent.success());
 }
 
-/// Somebody who speaks to the socket by hand.
-pub(super) struct Stranger(BufReader<UnixStream>);
+/// A bare connection to the socket.
+pub(super) struct Connection(BufReader<UnixStream>);
 
-impl Stranger {
-    pub(super) fn at(socket: &Path) -> Self {
+impl Connection {
+    pub(super) fn to(socket: &Path) -> Self {
         Self(BufReader::new(UnixStream::connect(socket).unwrap()))
     }
 
-    pub(super) fn says(&mut self, line: &[u8]) {
+    pub(super) fn send(&mut self, line: &[u8]) {
         self.0.get_mut().write_all(line).unwrap();
         self.0.get_mut().write_all(b"\n").unwrap();
     }
 
-    pub(super) fn hears(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         self.0.read_line(&mut line).unwrap();
         line
     }
 
-    /// What is still said to one who says nothing more.
-    pub(super) fn leaves(self) -> String {
+    /// Closes the sending side and returns what still arrives.
+    pub(super) fn close(self) -> String {
         self.0.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
-        self.hears_the_end()
+        self.rest()
     }
 
-    /// Until the other side ends it.
-    pub(super) fn hears_the_end(mut self) -> String {
+    /// Everything until the other side closes the connection.
+    pub(super) fn rest(mut self) -> String {
         let mut rest = String::new();
         if let Err(error) = self.0.read_to_string(&mut rest) {
-            // One who is shown out may still have been talking.
+            // The server may close while this side still sends.
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
         }
         rest

@@ -13,7 +13,7 @@ use crate::client::call;
 use crate::protocol::Listener;
 
 #[tokio::test]
-async fn ten_clients_go_on_when_the_server_is_killed() {
+async fn ten_clients_continue_when_the_server_is_killed() {
     let fixture = Fixture::with_files(&[("a.md", "# Deploying\n\nPush the button.\n")]);
     let mut server = fixture.server(&[]);
     let mut clients = Vec::new();
@@ -24,9 +24,9 @@ async fn ten_clients_go_on_when_the_server_is_killed() {
             fixture.modern_client().await
         });
     }
-    let mut by_hand = ByHand::open(&fixture);
+    let mut raw = RawClient::open(&fixture);
     assert_eq!(fixture.connections(), 11);
-    // What is asked now is under way when the server is killed.
+    // A stopped server does not answer, so that these calls are under way when it is killed.
     signal(server.child.id(), "-STOP");
     let mut under_way = tokio::task::JoinSet::new();
     for Attached { client, .. } in &clients {
@@ -36,22 +36,22 @@ async fn ten_clients_go_on_when_the_server_is_killed() {
             CallToolRequestParams::new("search_knowledge").with_arguments(object(arguments));
         under_way.spawn(async move { peer.call_tool(search).await });
     }
-    by_hand.call(1, "search_knowledge", &json!({"query": "button", "search_type": "keyword"}));
-    by_hand.call(2, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
-    by_hand.wait_until_read();
+    raw.call(1, "search_knowledge", &json!({"query": "button", "search_type": "keyword"}));
+    raw.call(2, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
+    raw.wait_until_read();
     server.child.kill().unwrap();
     server.child.wait().unwrap();
 
-    let unknown = by_hand.answer();
-    assert_eq!(unknown["id"], 2, "nobody knows whether it was done");
+    let unknown = raw.answer();
+    assert_eq!(unknown["id"], 2, "its outcome is not known");
     let message = unknown["error"]["message"].as_str().unwrap();
     assert!(message.contains("`register_agent_capabilities`"), "{message}");
-    let found = by_hand.answer();
-    assert_eq!(found["id"], 1, "it is asked again");
+    let found = raw.answer();
+    assert_eq!(found["id"], 1, "it changes nothing and is repeated");
     assert_eq!(found["result"]["structuredContent"]["results"][0]["id"], "a");
-    by_hand.call(3, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
-    assert!(by_hand.answer()["result"].is_object());
-    by_hand.close();
+    raw.call(3, "register_agent_capabilities", &json!({"agent_id": 1, "capabilities": []}));
+    assert!(raw.answer()["result"].is_object());
+    raw.close();
     while let Some(answer) = under_way.join_next().await {
         let answer = answer.unwrap().unwrap().structured_content.unwrap();
         assert_eq!(answer["results"][0]["title"], "Deploying");
@@ -66,14 +66,14 @@ async fn ten_clients_go_on_when_the_server_is_killed() {
     assert_eq!(fixture.processes(), Vec::<u32>::new());
 }
 
-/// A client whose lines are known to be on their way.
-struct ByHand {
+/// A client that knows when its lines have been read.
+struct RawClient {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl ByHand {
+impl RawClient {
     fn open(fixture: &Fixture) -> Self {
         let mut child = fixture.raw(&[]);
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -82,22 +82,22 @@ impl ByHand {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "t", "version": "1"}
         });
-        client.says(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}));
+        client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}));
         assert_eq!(client.answer()["id"], 0);
-        client.says(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         client
     }
 
-    fn says(&mut self, message: &Value) {
+    fn send(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
     fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
         let params = json!({"name": tool, "arguments": arguments});
-        self.says(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
 
-    /// Until nothing is left in the pipe and nobody works on what was: then it was taken down.
+    /// Waits until the pipe is empty and the process is idle: then the journal has the lines.
     fn wait_until_read(&self) {
         let mut quiet = 0;
         while quiet < 3 {
@@ -107,7 +107,7 @@ impl ByHand {
         }
     }
 
-    /// Whether all of its threads wait for something.
+    /// Whether all threads of the process wait for something.
     fn sleeps(&self) -> bool {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
         let states = threads.filter_map(|thread| {
@@ -117,7 +117,7 @@ impl ByHand {
         states.into_iter().all(|state| state == 'S')
     }
 
-    /// The next line that answers something.
+    /// The next answer; skips notifications.
     fn answer(&mut self) -> Value {
         loop {
             let mut line = String::new();
@@ -141,8 +141,8 @@ impl ByHand {
 async fn subscriptions_outlive_the_server() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let mut server = fixture.server(&[]);
-    let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let (sender, mut changed) = tokio::sync::mpsc::unbounded_channel();
+    let old = fixture.client_of(Listener(sender), &[], legacy()).await.client;
     let new = fixture.modern_client().await.client;
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
     old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();
@@ -150,15 +150,15 @@ async fn subscriptions_outlive_the_server() {
     let mut changes = new.listen(filter.build()).await.unwrap();
     assert_eq!(fixture.connections(), 2);
 
-    // Asked to stop, it says goodbye.
+    // A server that is asked to stop ends its subscriptions.
     signal(server.child.id(), "-TERM");
     assert!(server.child.wait().unwrap().success());
     assert_eq!(fixture.socket(), None);
-    // Both are served by now, each by its own process, if they get an answer.
+    // Each is served by its own process once it gets an answer.
     old.list_all_tools().await.unwrap();
     new.list_all_tools().await.unwrap();
     fixture.write("a.md", "# A\nnew\n");
-    assert_eq!(heard.recv().await.unwrap(), uri);
+    assert_eq!(changed.recv().await.unwrap(), uri);
     let updated = changes.next().await.unwrap().unwrap();
     assert!(
         matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)

@@ -1,6 +1,6 @@
-//! One server, many clients on standard streams.
+//! One server for many clients on standard streams.
 
-mod doorstep;
+mod admission;
 mod fixture;
 mod loss;
 
@@ -15,8 +15,8 @@ use self::fixture::{Attached, Fixture, legacy, memory, signal};
 use crate::client::call;
 use crate::protocol::{Listener, check_everything};
 
-/// Ten questions whose answers do not depend on vectors or clocks.
-fn questions() -> [(&'static str, Value); 10] {
+/// Ten calls whose answers do not depend on vectors or clocks.
+fn calls() -> [(&'static str, Value); 10] {
     let keyword = |query: &str| json!({"query": query, "search_type": "keyword"});
     [
         ("search_knowledge", keyword("slow query plan")),
@@ -33,7 +33,7 @@ fn questions() -> [(&'static str, Value); 10] {
 }
 
 #[tokio::test]
-async fn ten_clients_share_one_server_and_nothing_stays() {
+async fn ten_clients_share_one_server_and_leave_nothing_behind() {
     let fixture = Fixture::handbook();
     let alone = fixture.client(&[]).await;
     let mut server = fixture.server(&[]);
@@ -46,14 +46,14 @@ async fn ten_clients_share_one_server_and_nothing_stays() {
         });
     }
     assert_eq!(fixture.connections(), 10);
-    let asked = clients.iter().zip(questions()).map(|(client, (tool, arguments))| {
+    let asked = clients.iter().zip(calls()).map(|(client, (tool, arguments))| {
         let alone = &alone.client;
         async move {
             let answer = call(&client.client, tool, arguments.clone()).await;
             assert_eq!(answer, call(alone, tool, arguments).await, "{tool}");
         }
     });
-    futures(asked).await;
+    join_all(asked).await;
 
     let own = memory(alone.pid);
     for client in &clients {
@@ -61,23 +61,23 @@ async fn ten_clients_share_one_server_and_nothing_stays() {
         assert!(shared * 3 < own, "{shared} kB where a server of its own takes {own} kB");
     }
     let found = fixture.doctor();
-    let (pid, said) = (server.child.id(), found["message"].as_str().unwrap());
-    assert!(said.starts_with(&format!("process {pid} serves 10 clients at /")), "{found}");
+    let (pid, message) = (server.child.id(), found["message"].as_str().unwrap());
+    assert!(message.starts_with(&format!("process {pid} serves 10 clients at /")), "{found}");
 
     alone.client.cancel().await.unwrap();
     for Attached { client, .. } in clients {
         client.cancel().await.unwrap();
     }
     fixture.wait_for_connections(0).await;
-    assert_eq!(fixture.processes(), [pid], "clients leave nothing behind");
+    assert_eq!(fixture.processes(), [pid], "only the server runs");
     signal(pid, "-TERM");
     assert!(server.child.wait().unwrap().success());
     assert_eq!((fixture.processes(), fixture.socket()), (Vec::new(), None));
-    assert_eq!(fixture.doctor()["status"], "ok", "that none runs is not wrong");
+    assert_eq!(fixture.doctor()["status"], "ok", "it is no problem that none runs");
 }
 
-/// All at once.
-async fn futures(all: impl Iterator<Item = impl Future<Output = ()>>) {
+/// Polls all futures at once.
+async fn join_all(all: impl Iterator<Item = impl Future<Output = ()>>) {
     let mut all: Vec<_> = all.map(Box::pin).collect();
     std::future::poll_fn(|context| {
         all.retain_mut(|one| one.as_mut().poll(context).is_pending());
@@ -87,7 +87,7 @@ async fn futures(all: impl Iterator<Item = impl Future<Output = ()>>) {
 }
 
 #[tokio::test]
-async fn a_shared_server_is_as_good_as_ones_own_in_both_eras() {
+async fn a_shared_server_answers_as_ones_own_in_both_protocol_eras() {
     let fixture = Fixture::handbook();
     let _server = fixture.server(&[]);
     for is_old in [true, false] {
@@ -100,7 +100,7 @@ async fn a_shared_server_is_as_good_as_ones_own_in_both_eras() {
 }
 
 #[tokio::test]
-async fn clients_choose_what_they_are_offered() {
+async fn each_client_is_offered_the_toolsets_it_asks_for() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let _server = fixture.server(&["--toolsets", "all"]);
     let offered = async |words: &[&str]| {
@@ -126,11 +126,11 @@ async fn clients_choose_what_they_are_offered() {
 
 #[tokio::test]
 #[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]
-async fn changes_are_heard_through_a_shared_server() {
+async fn notifications_of_changes_pass_through_a_shared_server() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let _server = fixture.server(&[]);
-    let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let (sender, mut changed) = tokio::sync::mpsc::unbounded_channel();
+    let old = fixture.client_of(Listener(sender), &[], legacy()).await.client;
     let new = fixture.modern_client().await.client;
     assert_eq!(fixture.connections(), 2);
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
@@ -138,13 +138,13 @@ async fn changes_are_heard_through_a_shared_server() {
     let filter = SubscriptionFilter::builder().resource_subscription(&uri);
     let mut changes = new.listen(filter.build()).await.unwrap();
     fixture.write("a.md", "# A\nnew\n");
-    assert_eq!(heard.recv().await.unwrap(), uri);
+    assert_eq!(changed.recv().await.unwrap(), uri);
     let updated = changes.next().await.unwrap().unwrap();
     assert!(
         matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
     );
     fixture.write("b.md", "# B\n");
-    assert_eq!(heard.recv().await.unwrap(), "list");
+    assert_eq!(changed.recv().await.unwrap(), "list");
     old.cancel().await.unwrap();
     drop(changes);
     new.cancel().await.unwrap();
@@ -152,7 +152,7 @@ async fn changes_are_heard_through_a_shared_server() {
 }
 
 #[test]
-fn an_attached_process_passes_on_protocol_only_and_ends_with_its_client() {
+fn an_attached_process_writes_only_protocol_and_ends_with_its_client() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let _server = fixture.server(&[]);
     let mut child = fixture.raw(&[]);
@@ -171,9 +171,9 @@ fn an_attached_process_passes_on_protocol_only_and_ends_with_its_client() {
     writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})).unwrap();
     drop(stdin);
     let ended = child.wait_with_output().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(ended.status.success(), "{said}");
-    assert!(said.contains("served by process") && said.contains("is skipped"), "{said}");
+    let log = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.success(), "{log}");
+    assert!(log.contains("served by process") && log.contains("is skipped"), "{log}");
     let answers = String::from_utf8(ended.stdout).unwrap();
     let answers: Vec<Value> =
         answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -188,8 +188,8 @@ async fn a_signal_ends_an_attached_process_gracefully() {
     let _server = fixture.server(&[]);
     let mut child = fixture.raw(&[]);
     fixture.wait_for_connections(1).await;
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(said.next().unwrap().unwrap().contains("served by process"));
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(log.next().unwrap().unwrap().contains("served by process"));
     signal(child.id(), "-TERM");
     assert!(child.wait().unwrap().success());
     fixture.wait_for_connections(0).await;

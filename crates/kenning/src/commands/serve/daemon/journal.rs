@@ -1,9 +1,9 @@
-//! What a client said that another server would have to hear again.
+//! The state of a client's session, so that another server can continue it.
 //!
-//! In the `initialize` eras a session has a beginning, and perhaps subscriptions; since 2026-07-28
-//! every request stands for itself, and a subscription is a request that is not answered for long.
-//! Of both, what is under way is asked again if that changes nothing, and otherwise answered with
-//! an error, because nobody knows whether it was done.
+//! Up to 2025-11-25 a session begins with `initialize` and may have subscriptions; since 2026-07-28
+//! every request stands for itself, and a subscription is a request that stays unanswered. In both,
+//! a request under way is repeated if it changes nothing, and otherwise answered with an error,
+//! because its outcome is not known.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Where a notification says to which request it belongs.
+/// Where a notification names the request that it belongs to.
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
-/// A request that is answered when nothing more is to be heard.
+/// A request that is answered when its subscription ends.
 const LISTEN: &str = "subscriptions/listen";
-/// JSON-RPC's code for what a server could not do.
+/// JSON-RPC's code.
 const INTERNAL_ERROR: i32 = -32603;
 
 #[derive(Debug, Default)]
@@ -32,11 +32,11 @@ pub(super) struct Journal {
     waiting: HashMap<String, Request>,
     /// Requests so far, to keep their order.
     count: u64,
-    /// Subscriptions of the newer protocol that the client knows to be heard.
+    /// Subscriptions of the newer protocol that were acknowledged to the client.
     acknowledged: HashSet<String>,
-    /// Answers that the client has had already.
+    /// Repeated requests whose answers the client has already.
     repeated: HashSet<String>,
-    /// Acknowledgements that the client has had already.
+    /// Repeated subscriptions whose acknowledgements the client has already.
     reacknowledged: HashSet<String>,
 }
 
@@ -48,26 +48,26 @@ struct Request {
     line: Vec<u8>,
 }
 
-/// What a line of the server means for the client.
+/// A line of the server, and what it means for the session.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Heard {
-    /// Whether it is for the client, or answers what the client did not ask again.
+pub(super) struct Received {
+    /// Whether the client must get it: it does not answer a request that the relay repeated.
     pub(super) is_new: bool,
-    /// The request that it answers, and whether it was done.
+    /// The request that it answers, and whether that succeeded.
     answers: Option<(String, bool)>,
 }
 
-/// What has to be said to another server, before anything else, in this order.
+/// What another server must get before anything else, in this order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Resumption {
-    /// To be answered before the rest is said.
+    /// To be answered before the rest is sent.
     pub(super) opening: Option<Vec<u8>>,
     pub(super) lines: Vec<Vec<u8>>,
-    /// For the client, instead of answers.
+    /// For the client, in place of answers.
     pub(super) errors: Vec<Vec<u8>>,
 }
 
-/// As much of a message as matters here.
+/// The fields of a message that the journal needs.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -96,14 +96,14 @@ impl<'a> Message<'a> {
     }
 }
 
-/// One id, however it is written.
+/// Equal ids have equal keys, however they are written.
 fn key(id: &str) -> String {
     serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 impl Journal {
-    /// Takes a line down before it is passed on.
-    pub(super) fn client_says(&mut self, line: &[u8]) {
+    /// Records a line of the client before it is forwarded.
+    pub(super) fn client_line(&mut self, line: &[u8]) {
         let Some(message) = Message::read(line) else { return };
         let Some(method) = &message.method else { return };
         match (method.as_ref(), message.id()) {
@@ -123,42 +123,42 @@ impl Journal {
         }
     }
 
-    /// Looks at a line before it is passed on.
-    pub(super) fn server_says(&mut self, line: &[u8]) -> Heard {
-        let passing = Heard { is_new: true, answers: None };
-        let Some(message) = Message::read(line) else { return passing };
+    /// Reads a line of the server before it is forwarded.
+    pub(super) fn server_line(&mut self, line: &[u8]) -> Received {
+        let unrelated = Received { is_new: true, answers: None };
+        let Some(message) = Message::read(line) else { return unrelated };
         match (&message.method, message.id()) {
-            // A server ends a subscription when it stops. Another will go on with it.
+            // A server that stops ends its subscriptions. Another one will continue them.
             (None, Some(id)) if message.error.is_none() && self.is_listening(&id) => {
-                Heard { is_new: false, answers: None }
+                Received { is_new: false, answers: None }
             }
             (None, Some(id)) => {
                 let is_new = !self.repeated.remove(&id);
-                Heard { is_new, answers: is_new.then_some((id, message.error.is_none())) }
+                Received { is_new, answers: is_new.then_some((id, message.error.is_none())) }
             }
             (Some(method), _) if method == "notifications/subscriptions/acknowledged" => {
                 let meta = message.param("_meta");
                 let Some(id) = meta.as_ref().and_then(|meta| meta.get(SUBSCRIPTION_KEY)) else {
-                    return passing;
+                    return unrelated;
                 };
                 let is_new = !self.reacknowledged.remove(&id.to_string());
                 self.acknowledged.insert(id.to_string());
-                Heard { is_new, answers: None }
+                Received { is_new, answers: None }
             }
-            _ => passing,
+            _ => unrelated,
         }
     }
 
-    /// The client has the line.
-    pub(super) fn settle(&mut self, heard: Heard) {
-        let Some((id, was_done)) = heard.answers else { return };
+    /// The client has got the line.
+    pub(super) fn delivered(&mut self, received: Received) {
+        let Some((id, succeeded)) = received.answers else { return };
         let Some(request) = self.forget(&id) else { return };
-        if was_done {
+        if succeeded {
             self.keep(request);
         }
     }
 
-    /// What holds beyond its answer.
+    /// Keeps a request that stays in effect after its answer.
     fn keep(&mut self, request: Request) {
         let uri = |request: &Request| {
             let uri = Message::read(&request.line)?.param("uri")?;
@@ -185,7 +185,7 @@ impl Journal {
         self.waiting.remove(id)
     }
 
-    /// Whether the client waits for nothing but changes.
+    /// Whether the client waits for nothing but notifications.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.values().all(|request| request.method == LISTEN)
     }
@@ -194,7 +194,7 @@ impl Journal {
         self.waiting.get(id).is_some_and(|request| request.method == LISTEN)
     }
 
-    /// What another server has to hear, and the client instead of what it will not.
+    /// What another server must get to continue, and errors for requests that are not repeated.
     pub(super) fn resume(&mut self) -> Resumption {
         let mut resumption = Resumption::default();
         if let Some(opening) = &self.opening {
@@ -223,7 +223,7 @@ impl Journal {
     }
 }
 
-/// The tool that a request calls, unless the call changes nothing.
+/// The tool that a request calls, if the call may change something.
 fn changing_tool(inventory: &Inventory, request: &Request) -> Option<String> {
     if request.method != "tools/call" {
         return None;

@@ -1,18 +1,18 @@
 //! One server for many clients on standard streams.
 //!
-//! A `serve --http` is also a [`host`]: it listens on a socket in a [`place`] that is the user's
-//! alone. A `serve` on standard streams knocks there ([`attach`]), says what it is and wants
-//! ([`hello`]), and if it is let in opens no room of its own: it carries lines ([`relay`]) and
-//! remembers what it would have to say again ([`journal`]) to a server in its own process, if the
-//! host goes away.
+//! A `serve --http` is also a [`host`]: it listens on a [`socket`] in a folder that only its user can
+//! reach. A `serve` on standard streams connects to it ([`attach`]) and, if the [`handshake`] shows
+//! that it would get the answers of a server of its own, opens no knowledge base and no store: it
+//! [`relay`]s lines. A [`journal`] holds what it would have to repeat to a server in its own process
+//! if the host goes away.
 
 mod attach;
-mod hello;
+mod handshake;
 mod host;
 mod journal;
-mod place;
 mod relay;
+mod socket;
 
 pub(super) use self::attach::attached;
-pub(in crate::commands) use self::attach::{Seen, look};
+pub(in crate::commands) use self::attach::{HostStatus, probe};
 pub(super) use self::host::Host;

@@ -1,21 +1,21 @@
 use super::*;
 
-/// A conversation: `>` is the client's, `<` the server's. Returns what the client got to see.
-fn talk(journal: &mut Journal, lines: &[&str]) -> Vec<String> {
-    let mut seen = Vec::new();
+/// Lines of the client start with `>`, those of the server with `<`. Returns what the client gets.
+fn exchange(journal: &mut Journal, lines: &[&str]) -> Vec<String> {
+    let mut forwarded = Vec::new();
     for line in lines {
         let (from, text) = line.split_once(' ').unwrap();
         if from == ">" {
-            journal.client_says(text.as_bytes());
+            journal.client_line(text.as_bytes());
             continue;
         }
-        let heard = journal.server_says(text.as_bytes());
-        if heard.is_new {
-            seen.push(text.to_owned());
+        let received = journal.server_line(text.as_bytes());
+        if received.is_new {
+            forwarded.push(text.to_owned());
         }
-        journal.settle(heard);
+        journal.delivered(received);
     }
-    seen
+    forwarded
 }
 
 fn texts(lines: &[Vec<u8>]) -> Vec<&str> {
@@ -34,52 +34,53 @@ fn opened() -> Journal {
     let mut journal = Journal::default();
     let lines =
         [&format!("> {INITIALIZE}"), r#"< {"id":0,"result":{}}"#, &format!("> {INITIALIZED}")];
-    assert_eq!(talk(&mut journal, &lines).len(), 1);
+    assert_eq!(exchange(&mut journal, &lines).len(), 1);
     journal
 }
 
 #[test]
-fn a_session_is_opened_again_and_its_answer_kept_back() {
+fn a_session_is_reopened_and_the_second_answer_not_forwarded() {
     let mut journal = opened();
     let resumption = journal.resume();
     assert_eq!(resumption.opening.as_deref(), Some(INITIALIZE.as_bytes()));
     assert_eq!(texts(&resumption.lines), [INITIALIZED]);
-    let seen = talk(&mut journal, &[r#"< {"id":0,"result":{}}"#, r#"< {"id":1,"result":{}}"#]);
-    assert_eq!(seen, [r#"{"id":1,"result":{}}"#]);
+    let forwarded =
+        exchange(&mut journal, &[r#"< {"id":0,"result":{}}"#, r#"< {"id":1,"result":{}}"#]);
+    assert_eq!(forwarded, [r#"{"id":1,"result":{}}"#]);
 }
 
 #[test]
 fn a_session_that_is_being_opened_is_opened_once() {
     let mut journal = Journal::default();
-    talk(&mut journal, &[&format!("> {INITIALIZE}")]);
+    exchange(&mut journal, &[&format!("> {INITIALIZE}")]);
     let resumption = journal.resume();
     assert_eq!((resumption.opening, texts(&resumption.lines)), (None, vec![INITIALIZE]));
-    assert_eq!(talk(&mut journal, &[r#"< {"id":0,"result":{}}"#]).len(), 1);
+    assert_eq!(exchange(&mut journal, &[r#"< {"id":0,"result":{}}"#]).len(), 1);
     assert!(journal.resume().opening.is_some());
 }
 
 #[test]
-fn nothing_said_is_nothing_to_say() {
+fn an_empty_journal_repeats_nothing() {
     assert_eq!(Journal::default().resume(), Resumption::default());
 }
 
 #[test]
-fn what_changes_nothing_is_asked_again_in_order() {
+fn requests_that_change_nothing_are_repeated_in_order() {
     let mut journal = opened();
     let lines = [SEARCH, LIST, r#"{"id":7,"method":"tools/call","params":{"name":"no_such"}}"#];
-    talk(&mut journal, &lines.map(|line| format!("> {line}")).each_ref().map(String::as_str));
+    exchange(&mut journal, &lines.map(|line| format!("> {line}")).each_ref().map(String::as_str));
     assert!(!journal.is_idle());
     let resumption = journal.resume();
     assert_eq!(texts(&resumption.lines[1..]), lines);
     assert!(resumption.errors.is_empty());
     let answers = [r#"< {"id":5,"result":{}}"#, r#"< {"id":4,"result":{}}"#];
-    assert_eq!(talk(&mut journal, &answers).len(), 2, "the client waits for these");
+    assert_eq!(exchange(&mut journal, &answers).len(), 2, "the client waits for these");
 }
 
 #[test]
-fn of_what_changes_something_the_outcome_is_not_known() {
+fn a_call_that_may_change_something_gets_an_error_instead_of_a_repetition() {
     let mut journal = opened();
-    talk(&mut journal, &[&format!("> {REGISTER}")]);
+    exchange(&mut journal, &[&format!("> {REGISTER}")]);
     let resumption = journal.resume();
     assert_eq!(resumption.lines.len(), 1, "it is not called again");
     let error: Value = serde_json::from_slice(&resumption.errors[0]).unwrap();
@@ -90,9 +91,9 @@ fn of_what_changes_something_the_outcome_is_not_known() {
 }
 
 #[test]
-fn what_was_answered_or_cancelled_is_over() {
+fn answered_and_cancelled_requests_are_not_repeated() {
     let mut journal = opened();
-    talk(
+    exchange(
         &mut journal,
         &[
             &format!("> {SEARCH}"),
@@ -107,10 +108,10 @@ fn what_was_answered_or_cancelled_is_over() {
 }
 
 #[test]
-fn subscriptions_last_until_they_are_ended() {
+fn subscriptions_are_repeated_until_they_end() {
     let mut journal = opened();
     let refused = r#"{"id":8,"method":"resources/subscribe","params":{"uri":"no://no"}}"#;
-    talk(
+    exchange(
         &mut journal,
         &[
             &format!("> {SUBSCRIBE}"),
@@ -120,35 +121,35 @@ fn subscriptions_last_until_they_are_ended() {
         ],
     );
     assert_eq!(texts(&journal.resume().lines), [INITIALIZED, SUBSCRIBE]);
-    assert_eq!(talk(&mut journal, &[r#"< {"id":"s","result":{}}"#]), [""; 0]);
+    assert_eq!(exchange(&mut journal, &[r#"< {"id":"s","result":{}}"#]), [""; 0]);
     let end = r#"> {"id":9,"method":"resources/unsubscribe","params":{"uri":"a://b"}}"#;
-    talk(&mut journal, &[end, r#"< {"id":9,"result":{}}"#]);
+    exchange(&mut journal, &[end, r#"< {"id":9,"result":{}}"#]);
     assert_eq!(texts(&journal.resume().lines), [INITIALIZED]);
 }
 
 #[test]
-fn those_of_the_newer_protocol_are_acknowledged_once() {
+fn subscriptions_of_the_newer_protocol_are_acknowledged_once() {
     let mut journal = Journal::default();
     let listen = r#"{"id":3,"method":"subscriptions/listen","params":{}}"#;
     let acknowledged = concat!(
         r#"< {"method":"notifications/subscriptions/acknowledged","#,
         r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#
     );
-    assert_eq!(talk(&mut journal, &[&format!("> {listen}"), acknowledged]).len(), 1);
-    assert!(journal.is_idle(), "nobody waits for the end of a subscription");
+    assert_eq!(exchange(&mut journal, &[&format!("> {listen}"), acknowledged]).len(), 1);
+    assert!(journal.is_idle(), "the end of a subscription is not waited for");
     assert_eq!(texts(&journal.resume().lines), [listen]);
-    assert_eq!(talk(&mut journal, &[acknowledged, acknowledged]).len(), 1);
-    assert_eq!(talk(&mut journal, &[r#"< {"id":3,"result":{}}"#]), [""; 0], "the server stops");
+    assert_eq!(exchange(&mut journal, &[acknowledged, acknowledged]).len(), 1);
+    assert_eq!(exchange(&mut journal, &[r#"< {"id":3,"result":{}}"#]), [""; 0], "the server stops");
     assert_eq!(texts(&journal.resume().lines), [listen]);
     let refused = r#"< {"id":3,"error":{"code":1,"message":"no"}}"#;
-    assert_eq!(talk(&mut journal, &[refused]).len(), 1);
+    assert_eq!(exchange(&mut journal, &[refused]).len(), 1);
     assert_eq!(journal.resume(), Resumption::default());
 }
 
 #[test]
-fn what_is_not_understood_goes_by() {
+fn lines_that_are_no_messages_are_forwarded() {
     let mut journal = Journal::default();
     let lines = ["> nonsense", "> []", "> {\"id\":null}", "< nonsense", "< {\"id\":1}"];
-    assert_eq!(talk(&mut journal, &lines).len(), 2);
+    assert_eq!(exchange(&mut journal, &lines).len(), 2);
     assert_eq!(journal.resume(), Resumption::default());
 }
