@@ -1,4 +1,4 @@
-//! Time, texts and hashes, as answers show them.
+//! Timestamps, excerpts, token counts and hashes, shared by requests and responses.
 
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-/// Values that a generation is given.
+/// Values for the variables of a config.
 pub type Context = Map<String, Value>;
 
-/// How much of a content an answer repeats, in characters.
-pub const SHOWN: usize = 20_000;
+/// Characters of a text that a response repeats.
+const MAX_SHOWN: usize = 20_000;
 
-/// Milliseconds since 1970, in UTC. Programs see it as RFC 3339.
+/// Milliseconds since 1970 in UTC. Serialised as RFC 3339.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
@@ -31,21 +31,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::from(days) * DAY))
     }
 
-    fn parts(self) -> (i32, u8, u8, u8, u8, u8, u16) {
-        let nanos = i128::from(self.0) * 1_000_000;
-        let date =
-            OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let (hour, minute, second, milli) = date.to_hms_milli();
-        (date.year(), date.month().into(), date.day(), hour, minute, second, milli)
-    }
-
-    /// As part of a file's name: `2026-05-01T09-30-00-123Z`.
+    /// As part of a file name, where `:` is not portable: `2026-05-01T09-30-00-123Z`.
     pub(crate) fn file_name(self) -> String {
-        let (year, month, day, hour, minute, second, milli) = self.parts();
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{second:02}-{milli:03}Z")
+        self.to_string().replace([':', '.'], "-")
     }
 
-    /// Either form.
+    /// Reads both forms.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<i64> = text
             .strip_suffix('Z')?
@@ -67,8 +58,11 @@ impl Timestamp {
 
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (year, month, day, hour, minute, second, milli) = self.parts();
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        let nanos = i128::from(self.0) * 1_000_000;
+        let date =
+            OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (hour, minute, second, milli) = date.to_hms_milli();
+        write!(f, "{}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z", date.date())
     }
 }
 
@@ -104,18 +98,13 @@ impl JsonSchema for Timestamp {
 pub struct Shown {
     pub content: String,
     /// The rest is at `content://{id}`
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl Shown {
     pub fn of(text: &str) -> Self {
-        match text.char_indices().nth(SHOWN) {
+        match text.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => Self { content: text[..end].to_owned(), truncated: true },
             None => Self { content: text.to_owned(), truncated: false },
         }
@@ -140,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_and_read_in_both_forms() {
+    fn timestamps_round_trip_in_both_forms() {
         let time = Timestamp(1_766_829_600_123);
         assert_eq!(time.to_string(), "2025-12-27T10:00:00.123Z");
         assert_eq!(time.file_name(), "2025-12-27T10-00-00-123Z");

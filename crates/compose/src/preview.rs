@@ -1,13 +1,13 @@
-//! An artifact as it would be written, to look at: nothing is kept and no file is touched.
+//! Previews an artifact: composes its outputs without storing or writing anything.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::assemble::{ChildReport, Manifest, left_out};
+use crate::assemble::{ChildReport, Manifest, is_ours, left_out};
 use crate::composition::Refresh;
 use crate::config::Output;
-use crate::error::Error;
+use crate::error::Result;
 use crate::model::{Context, Shown, count_tokens};
 use crate::validate::{Finding, findings};
 
@@ -64,10 +64,10 @@ impl Compose {
     pub fn preview_artifact(
         &self,
         request: &PreviewArtifactRequest,
-    ) -> Result<PreviewArtifactResponse, Error> {
+    ) -> Result<PreviewArtifactResponse> {
         let id = &request.artifact_config_id;
         let config = self.inner.configs.artifact(id)?.config;
-        let composed = self.compose(&config, request.context.as_ref(), Refresh::OnlyToLook)?;
+        let composed = self.compose(&config, request.context.as_ref(), Refresh::Preview)?;
         let known = self.manifest(id)?;
         let (mut outputs, mut found) = (Vec::new(), Vec::new());
         for (output, text) in &composed.outputs {
@@ -89,12 +89,11 @@ impl Compose {
         known: Option<&Manifest>,
         output: &Output,
         text: &str,
-    ) -> Result<PreviewedOutput, Error> {
-        let max = self.inner.limits.max_content_size_bytes;
-        let effect = match self.inner.root.read(&output.file, max)? {
+    ) -> Result<PreviewedOutput> {
+        let effect = match self.file(&output.file)? {
             None => OutputEffect::Creates,
-            Some(there) if there == text => OutputEffect::Nothing,
-            Some(_) if self.is_ours(known, &output.file, text)? => OutputEffect::Updates,
+            Some(current) if current == text => OutputEffect::Nothing,
+            Some(current) if is_ours(known, &output.file, &current) => OutputEffect::Updates,
             Some(_) => OutputEffect::Overwrites,
         };
         Ok(PreviewedOutput {

@@ -146,7 +146,9 @@ impl Opened {
         let with_tools = inventory.has(Toolset::Compose);
         let compose = (with_tools || transport == Transport::Http).then(|| {
             let (registry, gaps) = (registry.clone(), gaps.clone());
-            context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
+            context.compose(compose::DomainSources::new(
+                &library, &discovery, &catalog, registry, gaps,
+            ))
         });
         let compose = compose.flatten();
         let rooms = Rooms {
