@@ -106,8 +106,12 @@ impl Compose {
         let known = self.manifest(id)?;
         let mut found = Vec::new();
         for (output, text) in &composed.outputs {
-            if !request.force {
-                self.check_unchanged(known.as_ref(), output, text)?;
+            if !request.force
+                && let Some(current) = self.file(&output.file)?
+                && current != *text
+                && !is_ours(known.as_ref(), &output.file, &current)
+            {
+                return Err(Error::OutputChanged { file: output.file.clone() });
             }
             found.extend(findings(&config.rules, text, &output.format));
         }
@@ -130,15 +134,6 @@ impl Compose {
             children: composed.children,
             findings: found,
         })
-    }
-
-    fn check_unchanged(&self, known: Option<&Manifest>, output: &Output, text: &str) -> Result<()> {
-        match self.file(&output.file)? {
-            Some(current) if current != text && !is_ours(known, &output.file, &current) => {
-                Err(Error::OutputChanged { file: output.file.clone() })
-            }
-            _ => Ok(()),
-        }
     }
 
     fn write_output(

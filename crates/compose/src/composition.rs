@@ -107,7 +107,14 @@ impl Compose {
                 let prepared = self.prepare(&config, self.child_context(&child.id, context)?)?;
                 return Ok((self.run(&prepared)?.text, ChildStatus::Generated, Vec::new()));
             }
-            Retrieval::Latest => self.refresh(&child.id, context, refresh)?,
+            Retrieval::Latest => {
+                let given = self.child_context(&child.id, context)?;
+                match self.generate(&child.id, given, refresh == Refresh::All, None)?.status {
+                    GenerationStatus::Generated => ChildStatus::Generated,
+                    GenerationStatus::Regenerated => ChildStatus::Regenerated,
+                    GenerationStatus::Skipped => ChildStatus::Unchanged,
+                }
+            }
             _ => ChildStatus::Retrieved,
         };
         let found = self.inner.versions.retrieve(&child.id, &child.retrieval_strategy)?;
@@ -118,22 +125,6 @@ impl Compose {
         }
         let text = if let [only] = texts[..] { only.to_owned() } else { concat(texts) };
         Ok((text, status, found.into_iter().map(|version| version.version).collect()))
-    }
-
-    /// Brings the latest version of a child up to date.
-    fn refresh(
-        &self,
-        id: &str,
-        context: Option<&Context>,
-        refresh: Refresh,
-    ) -> Result<ChildStatus> {
-        let given = self.child_context(id, context)?;
-        let generated = self.generate(id, given, refresh == Refresh::All, None)?;
-        Ok(match generated.status {
-            GenerationStatus::Generated => ChildStatus::Generated,
-            GenerationStatus::Regenerated => ChildStatus::Regenerated,
-            GenerationStatus::Skipped => ChildStatus::Unchanged,
-        })
     }
 
     /// The values of the request, or those of the child's latest version.

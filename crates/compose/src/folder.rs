@@ -32,7 +32,7 @@ impl Folder {
     }
 
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        let what = || format!("the folder `{}` cannot be made", path.display());
+        let what = || format!("the folder `{}` cannot be created", path.display());
         Dir::create_ambient_dir_all(path, ambient_authority())
             .map_err(|source| Error::storage(what(), source))?;
         Self::open(path)

@@ -218,12 +218,15 @@ impl Compose {
         generated: Generated,
         reason: Option<String>,
     ) -> Result<Version> {
+        let types = prepared.parts.iter().map(|part| part.selection.generator_type.clone());
+        let mut generators: Vec<String> = types.collect();
+        generators.dedup();
         let version = Version {
             content_id: id.to_owned(),
             version: String::new(),
             created_at: self.now(),
             format: prepared.config.metadata.output_format.clone(),
-            generators: prepared.generators(),
+            generators,
             size_bytes: generated.text.len(),
             content_hash: hash(&generated.text),
             inputs_hash: prepared.inputs_hash.clone(),

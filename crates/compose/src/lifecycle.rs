@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Compose;
 use crate::composition::Refresh;
-use crate::config::{ArtifactConfig, Config, ConfigType, ContentConfig, parsed, patched};
+use crate::config::{Config, ConfigType, ContentConfig, parsed, patched};
 use crate::error::{Error, Kind, Result};
 use crate::folder::Durability;
 use crate::generate::warnings;
@@ -133,60 +133,52 @@ impl Compose {
     }
 
     pub fn test_config(&self, request: &TestRequest) -> Result<TestResponse> {
-        let draft = self.draft(&request.draft_id)?;
-        match self.parse_checked(draft.config_type, &draft.id, &draft.config_data)? {
-            Config::Content(config) => self.test_content(&draft, &config, request),
-            Config::Artifact(config) => self.test_artifact(&draft, &config, request),
-        }
-    }
-
-    fn test_content(
-        &self,
-        draft: &Draft,
-        config: &ContentConfig,
-        request: &TestRequest,
-    ) -> Result<TestResponse> {
-        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
-        let generated = self.run(&prepared)?;
+        let Draft { id, config_type, config_data, .. } = self.draft(&request.draft_id)?;
         let mut response = TestResponse {
             success: true,
-            draft_id: draft.id.clone(),
-            config_type: draft.config_type,
-            shown: Shown::of(&generated.text),
-            size_bytes: generated.text.len(),
-            warnings: warnings(&prepared, &generated),
+            draft_id: id.clone(),
+            config_type,
+            shown: Shown::of(""),
+            size_bytes: 0,
+            warnings: Vec::new(),
             uri: None,
         };
-        if !request.dry_run {
-            let reason = Some("a test of the draft".to_owned());
-            let stored = self.store(&draft.id, &prepared, generated, reason)?;
-            response.uri = Some(format!("content://{}/{}", draft.id, stored.version));
+        match self.parse_checked(config_type, &id, &config_data)? {
+            Config::Content(config) => self.test_content(&config, request, &mut response)?,
+            Config::Artifact(config) => {
+                // Only a saved artifact writes files, a draft never does.
+                if !request.dry_run {
+                    let problem = "is false, but only the text of a content is kept; save the \
+                                   artifact, and assemble it";
+                    return Err(Error::invalid("dry_run", problem));
+                }
+                let composed = self.compose(&config, request.context.as_ref(), Refresh::Preview)?;
+                response.shown = composed.shown();
+                response.size_bytes = composed.outputs.iter().map(|(_, text)| text.len()).sum();
+                let problems = composed.children.into_iter().filter_map(|child| child.problem);
+                response.warnings = problems.collect();
+            }
         }
         Ok(response)
     }
 
-    /// Only a saved artifact writes files, a draft never does.
-    fn test_artifact(
+    fn test_content(
         &self,
-        draft: &Draft,
-        config: &ArtifactConfig,
+        config: &ContentConfig,
         request: &TestRequest,
-    ) -> Result<TestResponse> {
+        response: &mut TestResponse,
+    ) -> Result<()> {
+        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
+        let generated = self.run(&prepared)?;
+        response.shown = Shown::of(&generated.text);
+        response.size_bytes = generated.text.len();
+        response.warnings = warnings(&prepared, &generated);
         if !request.dry_run {
-            let problem = "is false, but only the text of a content is kept; save the artifact, and \
-                           assemble it";
-            return Err(Error::invalid("dry_run", problem));
+            let reason = Some("a test of the draft".to_owned());
+            let stored = self.store(&response.draft_id, &prepared, generated, reason)?;
+            response.uri = Some(format!("content://{}/{}", response.draft_id, stored.version));
         }
-        let composed = self.compose(config, request.context.as_ref(), Refresh::Preview)?;
-        Ok(TestResponse {
-            success: true,
-            draft_id: draft.id.clone(),
-            config_type: draft.config_type,
-            shown: composed.shown(),
-            size_bytes: composed.outputs.iter().map(|(_, text)| text.len()).sum(),
-            warnings: composed.children.into_iter().filter_map(|child| child.problem).collect(),
-            uri: None,
-        })
+        Ok(())
     }
 
     pub fn save_config(&self, request: &SaveRequest) -> Result<SaveResponse> {

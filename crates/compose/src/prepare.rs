@@ -129,15 +129,6 @@ impl Compose {
     }
 }
 
-impl Prepared<'_> {
-    pub(crate) fn generators(&self) -> Vec<String> {
-        let mut types: Vec<String> =
-            self.parts.iter().map(|part| part.selection.generator_type.clone()).collect();
-        types.dedup();
-        types
-    }
-}
-
 /// Adds the defaults of variables that were not given. Fails if a required one has no value.
 fn with_defaults(config: &ContentConfig, given: &Context) -> Result<Context> {
     let mut context = given.clone();

@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::assemble::{ChildReport, Manifest, is_ours, left_out};
+use crate::assemble::{ChildReport, is_ours, left_out};
 use crate::composition::Refresh;
-use crate::config::Output;
 use crate::error::Result;
 use crate::model::{Context, Shown, count_tokens};
 use crate::validate::{Finding, findings};
@@ -72,7 +71,23 @@ impl Compose {
         let (mut outputs, mut found) = (Vec::new(), Vec::new());
         for (output, text) in &composed.outputs {
             found.extend(findings(&config.rules, text, &output.format));
-            outputs.push(self.previewed(known.as_ref(), output, text)?);
+            let effect = match self.file(&output.file)? {
+                None => OutputEffect::Creates,
+                Some(current) if current == *text => OutputEffect::Nothing,
+                Some(current) if is_ours(known.as_ref(), &output.file, &current) => {
+                    OutputEffect::Updates
+                }
+                Some(_) => OutputEffect::Overwrites,
+            };
+            outputs.push(PreviewedOutput {
+                file: output.file.clone(),
+                format: output.format.clone(),
+                size_bytes: text.len(),
+                lines: text.lines().count(),
+                tokens: count_tokens(text),
+                effect,
+                shown: Shown::of(text),
+            });
         }
         Ok(PreviewArtifactResponse {
             success: true,
@@ -81,29 +96,6 @@ impl Compose {
             warnings: left_out(&composed.children),
             children: composed.children,
             findings: found,
-        })
-    }
-
-    fn previewed(
-        &self,
-        known: Option<&Manifest>,
-        output: &Output,
-        text: &str,
-    ) -> Result<PreviewedOutput> {
-        let effect = match self.file(&output.file)? {
-            None => OutputEffect::Creates,
-            Some(current) if current == text => OutputEffect::Nothing,
-            Some(current) if is_ours(known, &output.file, &current) => OutputEffect::Updates,
-            Some(_) => OutputEffect::Overwrites,
-        };
-        Ok(PreviewedOutput {
-            file: output.file.clone(),
-            format: output.format.clone(),
-            size_bytes: text.len(),
-            lines: text.lines().count(),
-            tokens: count_tokens(text),
-            effect,
-            shown: Shown::of(text),
         })
     }
 }

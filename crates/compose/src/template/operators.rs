@@ -20,15 +20,14 @@ pub(super) const BUILT: &str = "__built";
 pub(super) const WALKED: &str = "__walked";
 
 pub(super) fn register(env: &mut Environment<'_>, budget: &Arc<Budget>) {
-    let b = || budget.clone();
-    let (adding, multiplying, concatenating, comparing, built, walked) =
-        (b(), b(), b(), b(), b(), b());
-    env.add_function(ADD, move |args: Rest<Value>| fold(&args, |a, b| add(&adding, a, b)));
-    env.add_function(MUL, move |args: Rest<Value>| fold(&args, |a, b| mul(&multiplying, a, b)));
-    env.add_function(CONCAT, move |args: Rest<Value>| concat(&concatenating, &args));
-    env.add_function(COMPARE, move |args: Rest<Value>| compare(&comparing, &args));
-    env.add_function(BUILT, move |value: Value| built.spend_value(&value).map(|()| value));
-    env.add_function(WALKED, move |value: Value| walked.spend_length(&value).map(|()| value));
+    let [adds, multiplies, concatenates, compares, builds, walks] =
+        std::array::from_fn(|_| budget.clone());
+    env.add_function(ADD, move |args: Rest<Value>| fold(&args, |a, b| add(&adds, a, b)));
+    env.add_function(MUL, move |args: Rest<Value>| fold(&args, |a, b| mul(&multiplies, a, b)));
+    env.add_function(CONCAT, move |args: Rest<Value>| concat(&concatenates, &args));
+    env.add_function(COMPARE, move |args: Rest<Value>| compare(&compares, &args));
+    env.add_function(BUILT, move |value: Value| builds.spend_value(&value).map(|()| value));
+    env.add_function(WALKED, move |value: Value| walks.spend_length(&value).map(|()| value));
 }
 
 fn fold(

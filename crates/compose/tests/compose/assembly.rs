@@ -20,11 +20,11 @@ fn concat_orders_children() {
     let children =
         json!([{"id": "one", "order": 2}, {"id": "two", "order": 1}, {"id": "three", "order": 2}]);
     fixture.put(&artifact("a", "concat", children));
-    let made = fixture.assemble("a").unwrap();
-    assert_eq!(made.status, AssemblyStatus::Assembled);
+    let assembled = fixture.assemble("a").unwrap();
+    assert_eq!(assembled.status, AssemblyStatus::Assembled);
     assert_eq!(fixture.read("OUT.md"), "# Two\n\nsecond\n\n# One\n\nfirst \n\n# One\n\nthird\n");
     let order: Vec<(&str, ChildStatus)> =
-        made.children.iter().map(|child| (child.id.as_str(), child.status)).collect();
+        assembled.children.iter().map(|child| (child.id.as_str(), child.status)).collect();
     let generated = ChildStatus::Generated;
     assert_eq!(order, [("two", generated), ("one", generated), ("three", generated)]);
     let again = fixture.assemble("a").unwrap();
@@ -52,8 +52,8 @@ fn merges_json_and_yaml_by_key_into_several_outputs() {
     config["metadata"]["outputs"] =
         json!([{"file": "out/m.json", "format": "json"}, {"file": "out/m.yaml", "format": "yaml"}]);
     fixture.put(&config);
-    let made = fixture.assemble("m").unwrap();
-    assert_eq!(made.outputs.len(), 2);
+    let assembled = fixture.assemble("m").unwrap();
+    assert_eq!(assembled.outputs.len(), 2);
     let expected = json!({"name": "y", "list": [1, 2], "in": {"a": 1, "b": 2}});
     let merged: serde_json::Value = serde_json::from_str(&fixture.read("out/m.json")).unwrap();
     assert_eq!(merged, expected);
@@ -91,9 +91,9 @@ fn custom_follows_the_listed_order() {
     let mut config = artifact("a", "custom", children);
     config["content"]["custom"] = json!(["two", {"text": "---"}, "absent", "one"]);
     fixture.put(&config);
-    let made = fixture.assemble("a").unwrap();
+    let assembled = fixture.assemble("a").unwrap();
     assert_eq!(fixture.read("OUT.md"), "# Two\n\nsecond\n\n---\n\n# One\n\nfirst \n");
-    assert_eq!(made.warnings.len(), 1);
+    assert_eq!(assembled.warnings.len(), 1);
     config["content"]["custom"] = json!(["two", "unknown"]);
     fixture.put(&config);
     assert_eq!(code(fixture.assemble("a")), "CONFIG_INVALID");
@@ -111,9 +111,9 @@ fn names_a_required_child_that_fails() {
     assert!(!fixture.exists("OUT.md"));
     let optional = json!([{"id": "one"}, {"id": "broken", "required": false}]);
     fixture.put(&artifact("a", "concat", optional));
-    let made = fixture.assemble("a").unwrap();
-    assert_eq!(made.children[1].status, ChildStatus::LeftOut);
-    assert!(made.warnings[0].contains("broken"));
+    let assembled = fixture.assemble("a").unwrap();
+    assert_eq!(assembled.children[1].status, ChildStatus::LeftOut);
+    assert!(assembled.warnings[0].contains("broken"));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn reports_findings_of_the_artifact_rules() {
     let mut config = artifact("a", "concat", json!([{"id": "one"}]));
     config["rules"] = json!([{"type": "length", "severity": "warning", "config": {"max": 3}}]);
     fixture.put(&config);
-    let made = fixture.assemble("a").unwrap();
-    assert_eq!(made.findings.len(), 1);
-    assert!(made.findings[0].message.contains("more than 3"));
+    let assembled = fixture.assemble("a").unwrap();
+    assert_eq!(assembled.findings.len(), 1);
+    assert!(assembled.findings[0].message.contains("more than 3"));
 }

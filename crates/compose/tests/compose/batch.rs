@@ -25,9 +25,9 @@ fn generates_all_contents_with_their_contexts() {
     let mut request = BatchRequest::of(["a", "b", "c"]);
     request.shared_context = Some(object(json!({"shared": "s", "own": "none"})));
     request.individual_contexts = Some([("b".to_owned(), object(json!({"own": "mine"})))].into());
-    let seen = Mutex::new(Vec::new());
+    let reported = Mutex::new(Vec::new());
     let progress = |progress: Progress<'_>| {
-        seen.lock().unwrap().push((progress.done, progress.total));
+        reported.lock().unwrap().push((progress.done, progress.total));
         ControlFlow::Continue(())
     };
     let response = fixture.compose.batch_generate_content(&request, &progress).unwrap();
@@ -37,7 +37,7 @@ fn generates_all_contents_with_their_contexts() {
     assert_eq!(ids, ["a", "b", "c"]);
     assert_eq!(fixture.compose.content("a", None).unwrap().content.unwrap(), "s none");
     assert_eq!(fixture.compose.content("b", None).unwrap().content.unwrap(), "s mine");
-    assert_eq!(seen.into_inner().unwrap(), [(1, 3), (2, 3), (3, 3)]);
+    assert_eq!(reported.into_inner().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     let again = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
     assert_eq!(again.skipped, 3);
 }
@@ -106,7 +106,7 @@ struct Busy {
     now: AtomicUsize,
     most: AtomicUsize,
     /// Reached by all calls that may run concurrently.
-    meeting: Option<Barrier>,
+    barrier: Option<Barrier>,
     concurrency_safe: bool,
 }
 
@@ -114,11 +114,11 @@ impl Model for Busy {
     fn complete(&self, _: &str) -> Result<String, ModelError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
-        if let Some(meeting) = &self.meeting {
-            meeting.wait();
+        if let Some(barrier) = &self.barrier {
+            barrier.wait();
         }
         self.now.fetch_sub(1, Ordering::SeqCst);
-        Ok("made".to_owned())
+        Ok("text".to_owned())
     }
 
     fn upstream(&self) -> UpstreamDependencies {
@@ -137,7 +137,7 @@ fn most_at_once(max_parallel: usize, concurrency_safe: bool) -> usize {
     let busy = Arc::new(Busy {
         now: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
-        meeting: concurrency_safe.then(|| Barrier::new(max_parallel)),
+        barrier: concurrency_safe.then(|| Barrier::new(max_parallel)),
         concurrency_safe,
     });
     let model: Arc<dyn Model> = busy.clone();

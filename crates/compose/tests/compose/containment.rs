@@ -116,8 +116,9 @@ fn does_not_read_a_linked_config_folder() {
 fn does_not_read_pipes_and_folders() {
     let fixture = fixture();
     std::fs::create_dir(fixture.root.path().join("folder")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(fixture.root.path().join("pipe")).status();
-    assert!(made.unwrap().success());
+    let created =
+        std::process::Command::new("mkfifo").arg(fixture.root.path().join("pipe")).status();
+    assert!(created.unwrap().success());
     for path in ["folder", "pipe", "absent"] {
         fixture.put(&content("c", json!({"template_file": path})));
         assert_eq!(code(fixture.generate("c", json!({}))), "FILE_NOT_FOUND", "{path}");

@@ -78,9 +78,9 @@ fn joins_several_patterns() {
         {"id": "c", "template": "end"},
     ]);
     fixture.put(&config);
-    let made = fixture.generate("c", json!({"title": "t"})).unwrap();
-    assert_eq!(made.shown.content, "# T\nt\nend");
-    assert_eq!(made.generators, ["jinja2", "template_fill", "jinja2"]);
+    let generated = fixture.generate("c", json!({"title": "t"})).unwrap();
+    assert_eq!(generated.shown.content, "# T\nt\nend");
+    assert_eq!(generated.generators, ["jinja2", "template_fill", "jinja2"]);
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn reads_sources_with_parameters_from_the_context() {
         {"id": "g", "source": "gaps", "required": false},
     ]});
     fixture.put(&config);
-    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/from a file/2/True");
-    assert_eq!(made.warnings, ["source `gaps` of `c` failed: no store"]);
+    let generated = fixture.generate("c", json!({"what": "it"})).unwrap();
+    assert_eq!(generated.shown.content, "do it/5/from a file/2/True");
+    assert_eq!(generated.warnings, ["source `gaps` of `c` failed: no store"]);
     // A value of the context replaces the source.
     let reads = echo.0.load(Ordering::SeqCst);
     let given = json!({"what": "it", "g": 1, "k": {"params": {"task": "t", "max": 1}}});
@@ -167,8 +167,8 @@ fn reads_sources_with_parameters_from_the_context() {
     assert_eq!(echo.0.load(Ordering::SeqCst), reads);
     // Files are inputs.
     fixture.file("notes.txt", "changed");
-    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/changed/2/True");
+    let generated = fixture.generate("c", json!({"what": "it"})).unwrap();
+    assert_eq!(generated.shown.content, "do it/5/changed/2/True");
     config["inputs"]["sources"][3]["required"] = json!(true);
     fixture.put(&config);
     assert_eq!(code(fixture.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");

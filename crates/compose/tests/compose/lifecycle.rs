@@ -1,30 +1,23 @@
 //! The lifecycle of configs: drafts, tests, saving, modifying.
 
 use kenning_compose::config::ConfigType;
-use kenning_compose::lifecycle::{DraftRequest, ModifyRequest, SaveRequest, TestRequest};
+use kenning_compose::lifecycle::{
+    DraftRequest, ModifyRequest, SaveRequest, SaveResponse, TestRequest,
+};
 use kenning_compose::{Error, Limits};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, artifact, code, content, fixture, limited, object};
 
 fn draft(fixture: &Fixture, config_type: ConfigType, data: Value) -> Result<String, Error> {
-    let request = DraftRequest {
-        config_type,
-        config_data: object(data),
-        description: Some("try".to_owned()),
-    };
+    let (config_data, description) = (object(data), Some("try".to_owned()));
+    let request = DraftRequest { config_type, config_data, description };
     fixture.compose.draft_config(&request).map(|response| response.draft_id)
 }
 
-fn save(
-    fixture: &Fixture,
-    draft_id: &str,
-    config_id: &str,
-    overwrite: bool,
-) -> Result<String, Error> {
-    let request =
-        SaveRequest { draft_id: draft_id.to_owned(), config_id: config_id.to_owned(), overwrite };
-    fixture.compose.save_config(&request).map(|response| response.path)
+fn save(fixture: &Fixture, draft: &str, id: &str, overwrite: bool) -> Result<SaveResponse, Error> {
+    let (draft_id, config_id) = (draft.to_owned(), id.to_owned());
+    fixture.compose.save_config(&SaveRequest { draft_id, config_id, overwrite })
 }
 
 fn modify(config_id: &str, updates: Value) -> ModifyRequest {
@@ -50,14 +43,14 @@ fn drafts_tests_saves_and_uses_a_content_config() {
             dry_run,
         })
     };
-    let tried = test(true).unwrap();
-    assert_eq!(tried.shown.content, "Hello you");
-    assert_eq!(tried.warnings, ["`extra` is in the context, and nothing uses it"]);
-    assert!(tried.uri.is_none() && fixture.compose.content_ids().unwrap().is_empty());
+    let tested = test(true).unwrap();
+    assert_eq!(tested.shown.content, "Hello you");
+    assert_eq!(tested.warnings, ["`extra` is in the context, and nothing uses it"]);
+    assert!(tested.uri.is_none() && fixture.compose.content_ids().unwrap().is_empty());
     let kept = test(false).unwrap();
     assert!(kept.uri.unwrap().starts_with(&format!("content://{draft_id}/")));
     assert_eq!(fixture.compose.content(&draft_id, None).unwrap().content.unwrap(), "Hello you");
-    let path = save(&fixture, &draft_id, "greeting", false).unwrap();
+    let path = save(&fixture, &draft_id, "greeting", false).unwrap().path;
     assert_eq!(path, ".kenning/compose/content/greeting.json");
     assert!(fixture.read(&path).contains("\"id\": \"greeting\""));
     assert!(fixture.contents().iter().any(|one| one.id == "greeting"));
@@ -77,13 +70,9 @@ fn names_issues_by_path() {
     let details = error.details();
     let issues = details["issues"].as_array().unwrap();
     let paths: Vec<&str> = issues.iter().map(|issue| issue["path"].as_str().unwrap()).collect();
-    for path in [
-        "$.elements[0]",
-        "$.metadata.generation_frequency",
-        "$.generation.patterns[0].variables[0]",
-    ] {
-        assert!(paths.contains(&path), "{path} in {paths:?}");
-    }
+    let expected =
+        "$.elements[0] $.metadata.generation_frequency $.generation.patterns[0].variables[0]";
+    assert!(expected.split(' ').all(|path| paths.contains(&path)), "{paths:?}");
     let pattern = |pattern: Value| json!({"generation": {"patterns": [pattern]}});
     let unknown_type = pattern(json!({"id": "p", "type": "jinja3", "template": "x"}));
     let outside = pattern(json!({"id": "p", "template_file": "../x"}));
@@ -130,8 +119,7 @@ fn overwrites_only_if_requested_and_keeps_a_backup() {
     fixture.template("c", "old");
     let draft_id = new();
     assert_eq!(code(save(&fixture, &draft_id, "c", false)), "CONFIG_EXISTS");
-    let request = SaveRequest { draft_id, config_id: "c".to_owned(), overwrite: true };
-    let saved = fixture.compose.save_config(&request).unwrap();
+    let saved = save(&fixture, &draft_id, "c", true).unwrap();
     assert!(fixture.state_file(&saved.backup.unwrap()).contains("old"));
     assert_eq!(fixture.text("c", json!({})), "new");
     for id in ["../c", "a/b", "a\\b", "A", "", "1a", "a.b", "a b"] {

@@ -99,8 +99,8 @@ fn reads_template_files_only_from_the_plugin_folder() {
 #[test]
 fn never_loads_plugins_from_the_project() {
     let (fixture, _folder) = with_plugins();
-    for place in ["plugins", ".kenning/plugins", ".kenning/compose/plugins"] {
-        fixture.file(&format!("{place}/changelog.toml"), CHANGELOG);
+    for folder in ["plugins", ".kenning/plugins", ".kenning/compose/plugins"] {
+        fixture.file(&format!("{folder}/changelog.toml"), CHANGELOG);
     }
     assert_eq!(code(fixture.compose.generator("changelog_entry")), "GENERATOR_NOT_FOUND");
 }

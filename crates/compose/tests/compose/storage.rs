@@ -46,20 +46,21 @@ fn finds_versions_by_name_and_time() {
     assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-28"), ["day 1"]);
     assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-2"), ["day 2", "day 1", "day 0"]);
     assert_eq!(query(&fixture, None, "latest"), ["day 2", "other"]);
-    let ask = |request: QueryRequest| fixture.compose.query_ephemeral_storage(&request);
-    let some = ask(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
+    let query_with = |request: QueryRequest| fixture.compose.query_ephemeral_storage(&request);
+    let some =
+        query_with(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
     let some = some.unwrap();
     assert_eq!((some.versions.len(), some.total, some.contents), (2, 4, 2));
     let of = |id: &str| QueryRequest { content_id: Some(id.to_owned()), ..QueryRequest::default() };
-    assert_eq!(code(ask(of("unknown"))), "CONFIG_NOT_FOUND");
-    assert_eq!(code(ask(of("../c"))), "INVALID_ID");
+    assert_eq!(code(query_with(of("unknown"))), "CONFIG_NOT_FOUND");
+    assert_eq!(code(query_with(of("../c"))), "INVALID_ID");
     for limit in [0, 501] {
         let request = QueryRequest { limit, ..QueryRequest::default() };
-        assert_eq!(code(ask(request)), "INVALID_ARGUMENT");
+        assert_eq!(code(query_with(request)), "INVALID_ARGUMENT");
     }
     for version in ["../../x", "a/b", ""] {
         let retrieval = Retrieval::Version(version.to_owned());
-        assert_eq!(code(ask(QueryRequest { retrieval, ..of("c") })), "INVALID_ARGUMENT");
+        assert_eq!(code(query_with(QueryRequest { retrieval, ..of("c") })), "INVALID_ARGUMENT");
     }
 }
 

@@ -144,8 +144,10 @@ fn build_on_changes(
     library: &Arc<Library>,
 ) -> Result<(), Failure> {
     let (sender, changes) = std::sync::mpsc::channel();
-    // Sending fails when the receiver is gone, which is when the program ends.
-    let notify = move |_| drop(sender.send(()));
+    let notify = move |_| {
+        // Fails only when the receiver is gone, which is when the program ends.
+        let _ = sender.send(());
+    };
     let _watcher = Watcher::start(library.clone(), notify)
         .map_err(|error| Failure::new(format!("files cannot be watched: {error}")))?;
     context.printer.note("waiting for changes; Ctrl-C ends it");
