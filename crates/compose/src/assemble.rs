@@ -1,13 +1,13 @@
-//! `assemble_artifact`: contents become files.
+//! `assemble_artifact`: composes contents and writes the output files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::composition::Refresh;
 use crate::config::{ArtifactConfig, Output};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::folder::Durability;
-use crate::id::check_output;
+use crate::id::{check_id, check_output};
 use crate::model::{Context, Timestamp, hash};
 use crate::validate::{Finding, findings};
 use crate::{Compose, Files};
@@ -88,7 +88,8 @@ pub enum ChildStatus {
     LeftOut,
 }
 
-/// What an assembly wrote, so that the next one knows its files from those of others.
+/// The hashes of the files that assemblies of an artifact wrote. A file with another hash was
+/// changed by someone else, and is not overwritten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) assembled_at: Timestamp,
@@ -96,23 +97,29 @@ pub(crate) struct Manifest {
 }
 
 impl Compose {
-    pub fn assemble_artifact(&self, request: &AssembleRequest) -> Result<AssembleResponse, Error> {
+    pub fn assemble_artifact(&self, request: &AssembleRequest) -> Result<AssembleResponse> {
         let id = &request.artifact_config_id;
         let mut config = self.inner.configs.artifact(id)?.config;
         redirect(&mut config, request.output_path.as_deref())?;
         let refresh = if request.force { Refresh::All } else { Refresh::AsNeeded };
         let composed = self.compose(&config, request.context.as_ref(), refresh)?;
         let known = self.manifest(id)?;
-        let mut findings_of = Vec::new();
+        let mut found = Vec::new();
         for (output, text) in &composed.outputs {
-            self.check_unchanged(known.as_ref(), output, text, request.force)?;
-            findings_of.extend(findings(&config.rules, text, &output.format));
+            if !request.force
+                && let Some(current) = self.file(&output.file)?
+                && current != *text
+                && !is_ours(known.as_ref(), &output.file, &current)
+            {
+                return Err(Error::OutputChanged { file: output.file.clone() });
+            }
+            found.extend(findings(&config.rules, text, &output.format));
         }
         let mut outputs = Vec::new();
         for (output, text) in &composed.outputs {
             outputs.push(self.write_output(id, known.as_ref(), output, text)?);
         }
-        self.remember(id, known, &outputs)?;
+        self.save_manifest(id, known, &outputs)?;
         let status = if outputs.iter().any(|output| output.written) {
             AssemblyStatus::Assembled
         } else {
@@ -125,35 +132,8 @@ impl Compose {
             outputs,
             warnings: left_out(&composed.children),
             children: composed.children,
-            findings: findings_of,
+            findings: found,
         })
-    }
-
-    /// A file that is not as we left it is somebody's work.
-    fn check_unchanged(
-        &self,
-        known: Option<&Manifest>,
-        output: &Output,
-        text: &str,
-        force: bool,
-    ) -> Result<(), Error> {
-        if force || self.is_ours(known, &output.file, text)? {
-            return Ok(());
-        }
-        Err(Error::OutputChanged { file: output.file.clone() })
-    }
-
-    /// Whether nothing is lost by writing `text` to a file.
-    pub(crate) fn is_ours(
-        &self,
-        known: Option<&Manifest>,
-        file: &str,
-        text: &str,
-    ) -> Result<bool, Error> {
-        let there = self.inner.root.read(file, self.inner.limits.max_content_size_bytes)?;
-        let Some(there) = there else { return Ok(true) };
-        let left = known.and_then(|manifest| manifest.outputs.get(file));
-        Ok(there == text || left.is_some_and(|left| *left == hash(&there)))
     }
 
     fn write_output(
@@ -162,17 +142,16 @@ impl Compose {
         known: Option<&Manifest>,
         output: &Output,
         text: &str,
-    ) -> Result<WrittenOutput, Error> {
+    ) -> Result<WrittenOutput> {
         let file = check_output(&output.file)?;
-        let there = self.inner.root.read(file, self.inner.limits.max_content_size_bytes)?;
-        let written = there.as_deref() != Some(text);
+        let current = self.file(file)?;
+        let written = current.as_deref() != Some(text);
+        let foreign = current.filter(|current| written && !is_ours(known, file, current));
         let mut backup = None;
-        if let Some(there) = there.filter(|_| written)
-            && !self.is_ours(known, file, text)?
-        {
+        if let Some(current) = foreign {
             let name = file.replace('/', "-");
             let path = format!("backups/output/{id}/{}-{name}", self.now().file_name());
-            self.inner.state.write(&path, &there, Durability::Synced)?;
+            self.inner.state.write(&path, &current, Durability::Synced)?;
             backup = Some(path);
         }
         if written {
@@ -188,30 +167,34 @@ impl Compose {
         })
     }
 
-    pub(crate) fn manifest(&self, id: &str) -> Result<Option<Manifest>, Error> {
-        let path = format!("artifacts/{}.json", crate::id::check_id(id)?);
+    pub(crate) fn manifest(&self, id: &str) -> Result<Option<Manifest>> {
+        let path = format!("artifacts/{}.json", check_id(id)?);
         let text = self.inner.state.read(&path, self.inner.limits.max_content_size_bytes)?;
-        // One that cannot be read is as good as none: files are then taken for somebody else's.
+        // A damaged manifest counts as none: no file is then overwritten without `force`.
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    fn remember(
+    fn save_manifest(
         &self,
         id: &str,
         known: Option<Manifest>,
         outputs: &[WrittenOutput],
-    ) -> Result<(), Error> {
-        let mut all = known.map(|manifest| manifest.outputs).unwrap_or_default();
-        let hashes =
-            outputs.iter().map(|output| (output.file.clone(), output.content_hash.clone()));
-        all.extend(hashes);
-        let manifest = Manifest { assembled_at: self.now(), outputs: all };
+    ) -> Result<()> {
+        let mut hashes = known.map(|manifest| manifest.outputs).unwrap_or_default();
+        hashes.extend(outputs.iter().map(|one| (one.file.clone(), one.content_hash.clone())));
+        let manifest = Manifest { assembled_at: self.now(), outputs: hashes };
         let text = serde_json::to_string(&manifest).unwrap_or_default();
         self.inner.state.write(&format!("artifacts/{id}.json"), &text, Durability::Cached)
     }
 }
 
-fn redirect(config: &mut ArtifactConfig, path: Option<&str>) -> Result<(), Error> {
+/// Whether a file is as the last assembly left it.
+pub(crate) fn is_ours(known: Option<&Manifest>, file: &str, current: &str) -> bool {
+    let left = known.and_then(|manifest| manifest.outputs.get(file));
+    left.is_some_and(|left| *left == hash(current))
+}
+
+fn redirect(config: &mut ArtifactConfig, path: Option<&str>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     check_output(path)?;
     match config.metadata.outputs.as_mut_slice() {

@@ -1,4 +1,4 @@
-//! `batch_generate_content`: several contents, a few at a time.
+//! `batch_generate_content`: generates several contents, some of them concurrently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::error::{Error, ErrorBody};
+use crate::error::{Error, ErrorBody, Result};
 use crate::generate::{GenerateResponse, GenerationStatus};
 use crate::id::check_id;
+use crate::limits::check_range;
 use crate::model::{Context, yes};
 
 pub const MAX_PARALLEL: usize = 16;
@@ -69,7 +70,7 @@ pub struct BatchResponse {
     pub not_run: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct BatchResult {
     pub content_id: String,
     pub status: BatchStatus,
@@ -81,17 +82,18 @@ pub struct BatchResult {
     pub error: Option<ErrorBody>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchStatus {
     Generated,
     Regenerated,
     Skipped,
     Failed,
+    #[default]
     NotRun,
 }
 
-/// How far a batch is.
+/// Reported after each content of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress<'a> {
     pub done: usize,
@@ -101,33 +103,31 @@ pub struct Progress<'a> {
 }
 
 impl Compose {
-    /// Tells `progress` of every content that is done; what it breaks off is not begun any more.
+    /// Calls `progress` after every content. If it breaks, contents that have not begun are not run.
     pub fn batch_generate_content(
         &self,
         request: &BatchRequest,
         progress: &(dyn Fn(Progress<'_>) -> ControlFlow<()> + Sync),
-    ) -> Result<BatchResponse, Error> {
+    ) -> Result<BatchResponse> {
         self.check_batch(request)?;
         let total = request.content_ids.len();
         let results: Mutex<Vec<Option<BatchResult>>> = Mutex::new(vec![None; total]);
         let (next, done, stop) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
-            while let Some(id) = request.content_ids.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = if stop.load(Ordering::Acquire) {
-                    not_run(id)
-                } else {
-                    result(id, self.generate(id, context(request, id), request.force, None))
-                };
-                if result.status == BatchStatus::Failed && !request.continue_on_error {
-                    stop.store(true, Ordering::Release);
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(id) = request.content_ids.get(index) else { break };
+                let mut result = BatchResult { content_id: id.clone(), ..BatchResult::default() };
+                if !stop.load(Ordering::Acquire) {
+                    result.set(self.generate(id, context(request, id), request.force, None));
                 }
                 let status = result.status;
-                let place = request.content_ids.iter().position(|other| other == id);
-                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(slot) = place.and_then(|place| results.get_mut(place)) {
-                    *slot = Some(result);
+                if status == BatchStatus::Failed && !request.continue_on_error {
+                    stop.store(true, Ordering::Release);
                 }
-                // In the lock, so that `done` only ever grows for those who listen.
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results[index] = Some(result);
+                // Counted under the lock, so that `done` grows monotonically for the callback.
                 let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                 if progress(Progress { done, total, content_id: id, status }).is_break() {
                     stop.store(true, Ordering::Release);
@@ -140,35 +140,24 @@ impl Compose {
             }
         });
         let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(summed_up(results.into_iter().flatten().collect()))
+        Ok(response(results.into_iter().flatten().collect()))
     }
 
-    fn check_batch(&self, request: &BatchRequest) -> Result<(), Error> {
-        let (count, limit) = (request.content_ids.len(), self.inner.limits.max_batch_size);
-        if count > limit {
-            return Err(Error::Limit {
-                name: "max_batch_size",
-                what: "the number of contents in a batch".to_owned(),
-                given: count as u64,
-                limit: limit as u64,
-            });
-        }
-        if count == 0 {
+    fn check_batch(&self, request: &BatchRequest) -> Result<()> {
+        self.inner.limits.check_batch(request.content_ids.len())?;
+        if request.content_ids.is_empty() {
             return Err(Error::invalid("content_ids", "is empty"));
         }
-        if !(1..=MAX_PARALLEL).contains(&request.max_parallel) {
-            let problem = format!("is {}; it can be 1 to {MAX_PARALLEL}", request.max_parallel);
-            return Err(Error::invalid("max_parallel", problem));
-        }
-        let mut seen = BTreeSet::new();
+        check_range("max_parallel", request.max_parallel, MAX_PARALLEL)?;
+        let mut known = BTreeSet::new();
         for id in &request.content_ids {
             check_id(id)?;
-            if !seen.insert(id) {
+            if !known.insert(id) {
                 return Err(Error::invalid("content_ids", format!("`{id}` is named twice")));
             }
         }
         let mut individual = request.individual_contexts.iter().flat_map(BTreeMap::keys);
-        match individual.find(|id| !seen.contains(id)) {
+        match individual.find(|id| !known.contains(id)) {
             None => Ok(()),
             Some(id) => {
                 let problem = format!("`{id}` is not one of content_ids");
@@ -185,35 +174,27 @@ fn context(request: &BatchRequest, id: &str) -> Context {
     context
 }
 
-fn not_run(id: &str) -> BatchResult {
-    BatchResult {
-        content_id: id.to_owned(),
-        status: BatchStatus::NotRun,
-        version: None,
-        size_bytes: None,
-        error: None,
-    }
-}
-
-fn result(id: &str, outcome: Result<GenerateResponse, Error>) -> BatchResult {
-    match outcome {
-        Ok(made) => BatchResult {
-            status: match made.status {
-                GenerationStatus::Generated => BatchStatus::Generated,
-                GenerationStatus::Regenerated => BatchStatus::Regenerated,
-                GenerationStatus::Skipped => BatchStatus::Skipped,
-            },
-            version: Some(made.version),
-            size_bytes: Some(made.size_bytes),
-            ..not_run(id)
-        },
-        Err(error) => {
-            BatchResult { status: BatchStatus::Failed, error: Some(error.body()), ..not_run(id) }
+impl BatchResult {
+    fn set(&mut self, outcome: Result<GenerateResponse>) {
+        match outcome {
+            Ok(generated) => {
+                self.status = match generated.status {
+                    GenerationStatus::Generated => BatchStatus::Generated,
+                    GenerationStatus::Regenerated => BatchStatus::Regenerated,
+                    GenerationStatus::Skipped => BatchStatus::Skipped,
+                };
+                self.version = Some(generated.version);
+                self.size_bytes = Some(generated.size_bytes);
+            }
+            Err(error) => {
+                self.status = BatchStatus::Failed;
+                self.error = Some(error.body());
+            }
         }
     }
 }
 
-fn summed_up(results: Vec<BatchResult>) -> BatchResponse {
+fn response(results: Vec<BatchResult>) -> BatchResponse {
     let count = |status| results.iter().filter(|result| result.status == status).count();
     let (failed, not_run) = (count(BatchStatus::Failed), count(BatchStatus::NotRun));
     BatchResponse {

@@ -1,13 +1,14 @@
-//! What has changed between two texts, by lines.
+//! Counts the lines that differ between two texts.
 
-use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-/// Beyond it, lines are counted and not put in order: comparing takes the square of their number.
-const MAX_LINES: usize = 5_000;
+/// A diff takes time that is quadratic in the number of changes. After this, the rest of the texts
+/// counts as changed.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changes {
@@ -21,10 +22,13 @@ pub struct Changes {
 
 pub(crate) fn changes(old: &str, new: &str) -> Changes {
     let (before, after): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let kept = match before.len().max(after.len()) {
-        0..=MAX_LINES => in_order(&before, &after),
-        _ => in_any_order(&before, &after),
-    };
+    let deadline = Some(Instant::now() + TIMEOUT);
+    let operations = capture_diff_slices_deadline(Algorithm::Myers, &before, &after, deadline);
+    let kept = operations.iter().map(|operation| match operation {
+        DiffOp::Equal { len, .. } => *len,
+        _ => 0,
+    });
+    let kept: usize = kept.sum();
     let (added, removed) = (after.len() - kept, before.len() - kept);
     let identical = old == new;
     Changes {
@@ -40,36 +44,12 @@ pub(crate) fn changes(old: &str, new: &str) -> Changes {
     }
 }
 
-fn in_order(before: &[&str], after: &[&str]) -> usize {
-    let operations = capture_diff_slices(Algorithm::Myers, before, after);
-    let kept = operations.iter().map(|operation| match operation {
-        DiffOp::Equal { len, .. } => *len,
-        _ => 0,
-    });
-    kept.sum()
-}
-
-fn in_any_order(before: &[&str], after: &[&str]) -> usize {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for line in before {
-        *counts.entry(line).or_default() += 1;
-    }
-    let mut kept = 0;
-    for line in after {
-        if let Some(left) = counts.get_mut(line).filter(|left| **left > 0) {
-            *left -= 1;
-            kept += 1;
-        }
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_counted() {
+    fn counts_added_removed_and_unchanged_lines() {
         let found = changes("a\nb\nc\n", "a\nx\nc\nd\n");
         assert_eq!((found.lines_added, found.lines_removed, found.lines_unchanged), (2, 1, 2));
         assert_eq!(found.summary, "+2 -1 lines, 2 unchanged");
@@ -77,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_compared_too() {
+    fn compares_long_texts() {
         let lines = |range: std::ops::Range<usize>| {
             range.map(|n| n.to_string()).collect::<Vec<_>>().join("\n")
         };

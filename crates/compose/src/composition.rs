@@ -1,13 +1,13 @@
-//! The text of an artifact, made of its children's.
+//! Composes the outputs of an artifact from the texts of its children, in memory.
 
 use serde_json::{Value, json};
 
 use crate::Compose;
 use crate::assemble::{ChildReport, ChildStatus};
 use crate::config::{ArtifactConfig, Child, CompositionStrategy, Output, Piece, Retrieval};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Result};
 use crate::generate::GenerationStatus;
-use crate::merge::{children, concat, merge};
+use crate::merge::{concat, merge};
 use crate::model::{Context, Shown};
 
 /// A composed artifact that is not written yet.
@@ -16,34 +16,32 @@ pub(crate) struct Composed {
     pub(crate) children: Vec<ChildReport>,
 }
 
-/// Which children are generated anew.
+/// Which children are generated again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refresh {
     AsNeeded,
     All,
-    /// All, but nothing of it is kept.
-    OnlyToLook,
+    /// All, and no version is stored.
+    Preview,
 }
 
 impl Compose {
-    /// The text of every output, in memory.
     pub(crate) fn compose(
         &self,
         config: &ArtifactConfig,
         context: Option<&Context>,
         refresh: Refresh,
-    ) -> Result<Composed, Error> {
+    ) -> Result<Composed> {
         let listed = &config.content.children;
         self.inner.limits.check_components(&config.id, listed.len())?;
         let mut ordered: Vec<&Child> = listed.iter().collect();
         ordered.sort_by_key(|child| child.order);
-        let (mut texts, mut reports): (Vec<(String, String)>, Vec<ChildReport>) =
-            Default::default();
+        let (mut texts, mut reports) = (Vec::new(), Vec::new());
         for child in ordered {
-            match self.child(child, context, refresh) {
-                Ok((text, report)) => {
-                    texts.push((child.id.clone(), text));
-                    reports.push(report);
+            let (status, versions, problem) = match self.child(child, context, refresh) {
+                Ok((text, status, versions)) => {
+                    texts.push((child.id.as_str(), text));
+                    (status, versions, None)
                 }
                 Err(error) if child.required => {
                     return Err(Error::Child {
@@ -52,13 +50,13 @@ impl Compose {
                         source: Box::new(error),
                     });
                 }
-                Err(error) => {
-                    reports.push(report(child, ChildStatus::LeftOut, Vec::new(), Some(error)));
-                }
-            }
+                Err(error) => (ChildStatus::LeftOut, Vec::new(), Some(error.to_string())),
+            };
+            let (id, required) = (child.id.clone(), child.required);
+            reports.push(ChildReport { id, required, status, versions, problem });
         }
         let texts: Vec<(&str, &str)> =
-            texts.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+            texts.iter().map(|(id, text)| (*id, text.as_str())).collect();
         let mut outputs = Vec::new();
         for output in &config.metadata.outputs {
             let text = self.composed(config, output, &texts, context)?;
@@ -74,44 +72,50 @@ impl Compose {
         output: &Output,
         texts: &[(&str, &str)],
         context: Option<&Context>,
-    ) -> Result<String, Error> {
+    ) -> Result<String> {
         match config.metadata.composition_strategy {
             CompositionStrategy::Concat => Ok(concat(texts.iter().map(|(_, text)| *text))),
             CompositionStrategy::Merge => merge(&output.format, texts),
             CompositionStrategy::Custom => Ok(custom(&config.content.custom, texts)),
             CompositionStrategy::Template => {
                 let template = config.content.template.as_deref().unwrap_or_default();
-                let mut seen = context.cloned().unwrap_or_default();
-                seen.insert("children".to_owned(), Value::Object(children(texts)));
                 let order: Vec<&str> = texts.iter().map(|(id, _)| *id).collect();
-                seen.insert("order".to_owned(), json!(order));
-                seen.insert("artifact".to_owned(), json!(config.metadata));
-                seen.insert("output".to_owned(), json!(output));
-                Ok(self.sandbox().render(&config.id, template, &seen)?.text)
+                let children = texts.iter().map(|(id, text)| ((*id).to_owned(), json!(text)));
+                let mut values = context.cloned().unwrap_or_default();
+                values.insert("children".to_owned(), Value::Object(children.collect()));
+                values.insert("order".to_owned(), json!(order));
+                values.insert("artifact".to_owned(), json!(config.metadata));
+                values.insert("output".to_owned(), json!(output));
+                Ok(self.sandbox().render(&config.id, template, &values)?.text)
             }
         }
     }
 
+    /// The text of a child, where it comes from, and the versions that were used.
     fn child(
         &self,
         child: &Child,
         context: Option<&Context>,
         refresh: Refresh,
-    ) -> Result<(String, ChildReport), Error> {
+    ) -> Result<(String, ChildStatus, Vec<String>)> {
         if let Some(path) = &child.path {
-            let text = self.inner.root.read(path, self.inner.limits.max_content_size_bytes)?;
-            let text = text.ok_or_else(|| Error::not_found(Kind::File, path, []))?;
-            return Ok((text, report(child, ChildStatus::File, Vec::new(), None)));
+            return Ok((self.required_file(path)?, ChildStatus::File, Vec::new()));
         }
         let status = match child.retrieval_strategy {
-            Retrieval::Latest if refresh == Refresh::OnlyToLook => {
+            Retrieval::Latest if refresh == Refresh::Preview => {
                 let config = self.inner.configs.content(&child.id)?.config;
                 let prepared = self.prepare(&config, self.child_context(&child.id, context)?)?;
-                let text = self.run(&prepared)?.text;
-                return Ok((text, report(child, ChildStatus::Generated, Vec::new(), None)));
+                return Ok((self.run(&prepared)?.text, ChildStatus::Generated, Vec::new()));
             }
-            Retrieval::Latest => Some(self.refresh(&child.id, context, refresh)?),
-            _ => None,
+            Retrieval::Latest => {
+                let given = self.child_context(&child.id, context)?;
+                match self.generate(&child.id, given, refresh == Refresh::All, None)?.status {
+                    GenerationStatus::Generated => ChildStatus::Generated,
+                    GenerationStatus::Regenerated => ChildStatus::Regenerated,
+                    GenerationStatus::Skipped => ChildStatus::Unchanged,
+                }
+            }
+            _ => ChildStatus::Retrieved,
         };
         let found = self.inner.versions.retrieve(&child.id, &child.retrieval_strategy)?;
         let texts: Vec<&str> =
@@ -120,29 +124,11 @@ impl Compose {
             return Err(Error::NotGenerated { id: child.id.clone() });
         }
         let text = if let [only] = texts[..] { only.to_owned() } else { concat(texts) };
-        let versions = found.into_iter().map(|version| version.version).collect();
-        let status = status.unwrap_or(ChildStatus::Retrieved);
-        Ok((text, report(child, status, versions, None)))
+        Ok((text, status, found.into_iter().map(|version| version.version).collect()))
     }
 
-    /// Brings the latest version of a child up to date.
-    fn refresh(
-        &self,
-        id: &str,
-        context: Option<&Context>,
-        refresh: Refresh,
-    ) -> Result<ChildStatus, Error> {
-        let given = self.child_context(id, context)?;
-        let made = self.generate(id, given, refresh == Refresh::All, None)?;
-        Ok(match made.status {
-            GenerationStatus::Generated => ChildStatus::Generated,
-            GenerationStatus::Regenerated => ChildStatus::Regenerated,
-            GenerationStatus::Skipped => ChildStatus::Unchanged,
-        })
-    }
-
-    /// What was given, or what the child was generated with last.
-    fn child_context(&self, id: &str, context: Option<&Context>) -> Result<Context, Error> {
+    /// The values of the request, or those of the child's latest version.
+    fn child_context(&self, id: &str, context: Option<&Context>) -> Result<Context> {
         if let Some(context) = context {
             return Ok(context.clone());
         }
@@ -150,7 +136,7 @@ impl Compose {
     }
 }
 
-/// Children that are not to be had are passed over.
+/// Children that were left out are skipped.
 fn custom(pieces: &[Piece], texts: &[(&str, &str)]) -> String {
     let pieces = pieces.iter().filter_map(|piece| match piece {
         Piece::Text(piece) => Some(piece.text.as_str()),
@@ -159,32 +145,15 @@ fn custom(pieces: &[Piece], texts: &[(&str, &str)]) -> String {
     concat(pieces)
 }
 
-fn report(
-    child: &Child,
-    status: ChildStatus,
-    versions: Vec<String>,
-    error: Option<Error>,
-) -> ChildReport {
-    ChildReport {
-        id: child.id.clone(),
-        required: child.required,
-        status,
-        versions,
-        problem: error.map(|error| error.to_string()),
-    }
-}
-
 impl Composed {
-    /// All outputs, to look at.
+    /// An excerpt of all outputs.
     pub(crate) fn shown(&self) -> Shown {
-        let texts: Vec<String> = self
-            .outputs
-            .iter()
-            .map(|(output, text)| match self.outputs.len() {
-                1 => text.clone(),
-                _ => format!("--- {} ---\n{text}", output.file),
-            })
-            .collect();
+        if let [(_, only)] = self.outputs.as_slice() {
+            return Shown::of(only);
+        }
+        let texts = self.outputs.iter().map(|(output, text)| (&output.file, text));
+        let texts: Vec<String> =
+            texts.map(|(file, text)| format!("--- {file} ---\n{text}")).collect();
         Shown::of(&texts.join("\n"))
     }
 }

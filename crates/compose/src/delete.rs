@@ -1,11 +1,11 @@
-//! `delete_content`: what was generated goes; what it is generated from stays.
+//! `delete_content`: deletes the versions of a content, and keeps its config.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::config::ConfigType;
-use crate::error::Error;
+use crate::config::Origin;
+use crate::error::{Error, Result};
 use crate::id::check_id;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -31,13 +31,11 @@ pub struct DeleteResponse {
 }
 
 impl Compose {
-    pub fn delete_content(&self, request: &DeleteRequest) -> Result<DeleteResponse, Error> {
+    pub fn delete_content(&self, request: &DeleteRequest) -> Result<DeleteResponse> {
         let id = check_id(&request.content_id)?;
         let versions = self.inner.versions.list(id)?;
         if versions.is_empty() {
-            // Whoever mistyped an id should hear of it.
-            self.inner.configs.content(id)?;
-            return Err(Error::NotGenerated { id: id.to_owned() });
+            return Err(self.not_generated(id));
         }
         let by = self.referring(id)?;
         if !by.is_empty() && !request.force {
@@ -63,19 +61,16 @@ impl Compose {
         })
     }
 
-    /// Artifacts that have a content as a child. Those that only come with us count once they have
-    /// been assembled: else every built-in content would be held by its artifact from the start.
-    pub(crate) fn referring(&self, id: &str) -> Result<Vec<String>, Error> {
+    /// Artifacts that have a content as a child. A built-in artifact counts once it has been
+    /// assembled: otherwise no built-in content could be deleted.
+    fn referring(&self, id: &str) -> Result<Vec<String>> {
         let mut by = Vec::new();
-        for artifact in self.inner.configs.ids(ConfigType::Artifact)? {
-            let Ok(loaded) = self.inner.configs.artifact(&artifact) else { continue };
-            let children = &loaded.config.content.children;
-            if !children.iter().any(|child| child.id == id && child.path.is_none()) {
-                continue;
-            }
-            let own = loaded.origin == crate::config::Origin::Workspace;
-            if own || self.manifest(&artifact)?.is_some() {
-                by.push(artifact);
+        for artifact in self.inner.configs.valid_artifacts()? {
+            let (name, children) = (artifact.config.id, artifact.config.content.children);
+            let refers = children.iter().any(|child| child.id == id && child.path.is_none());
+            let is_own = artifact.origin == Origin::Workspace;
+            if refers && (is_own || self.manifest(&name)?.is_some()) {
+                by.push(name);
             }
         }
         Ok(by)

@@ -1,4 +1,4 @@
-//! What can be wrong, in a flat form: a code, a message, details, and the way out.
+//! Errors, and the flat form that callers see: code, message, details and hint.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::config::{ConfigType, Issue};
 
-/// How much of a bad value an error repeats, in characters.
-const REPEATED: usize = 80;
+/// Characters of a bad value that an error repeats.
+const MAX_QUOTED: usize = 80;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -66,32 +68,47 @@ pub enum Kind {
     File,
 }
 
-/// A stable name for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Code {
-    ConfigNotFound,
-    ContentNotFound,
-    DraftNotFound,
-    GeneratorNotFound,
-    SchemaNotFound,
-    FileNotFound,
-    InvalidArgument,
-    InvalidId,
-    InvalidPath,
-    ConfigInvalid,
-    ConfigExists,
-    MissingVariable,
-    TemplateError,
-    LimitExceeded,
-    GeneratorUnavailable,
-    SourceFailed,
-    ModelFailed,
-    ChildFailed,
-    MergeFailed,
-    OutputChanged,
-    ContentReferenced,
-    StorageError,
+macro_rules! codes {
+    ($($variant:ident = $name:literal,)*) => {
+        /// A stable name for programs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+        pub enum Code {
+            $(#[serde(rename = $name)] $variant,)*
+        }
+
+        impl Code {
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    ConfigNotFound = "CONFIG_NOT_FOUND",
+    ContentNotFound = "CONTENT_NOT_FOUND",
+    DraftNotFound = "DRAFT_NOT_FOUND",
+    GeneratorNotFound = "GENERATOR_NOT_FOUND",
+    SchemaNotFound = "SCHEMA_NOT_FOUND",
+    FileNotFound = "FILE_NOT_FOUND",
+    InvalidArgument = "INVALID_ARGUMENT",
+    InvalidId = "INVALID_ID",
+    InvalidPath = "INVALID_PATH",
+    ConfigInvalid = "CONFIG_INVALID",
+    ConfigExists = "CONFIG_EXISTS",
+    MissingVariable = "MISSING_VARIABLE",
+    TemplateError = "TEMPLATE_ERROR",
+    LimitExceeded = "LIMIT_EXCEEDED",
+    GeneratorUnavailable = "GENERATOR_UNAVAILABLE",
+    SourceFailed = "SOURCE_FAILED",
+    ModelFailed = "MODEL_FAILED",
+    ChildFailed = "CHILD_FAILED",
+    MergeFailed = "MERGE_FAILED",
+    OutputChanged = "OUTPUT_CHANGED",
+    ContentReferenced = "CONTENT_REFERENCED",
+    StorageError = "STORAGE_ERROR",
 }
 
 /// An error as callers see it.
@@ -108,33 +125,6 @@ pub struct ErrorBody {
 }
 
 impl Code {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ConfigNotFound => "CONFIG_NOT_FOUND",
-            Self::ContentNotFound => "CONTENT_NOT_FOUND",
-            Self::DraftNotFound => "DRAFT_NOT_FOUND",
-            Self::GeneratorNotFound => "GENERATOR_NOT_FOUND",
-            Self::SchemaNotFound => "SCHEMA_NOT_FOUND",
-            Self::FileNotFound => "FILE_NOT_FOUND",
-            Self::InvalidArgument => "INVALID_ARGUMENT",
-            Self::InvalidId => "INVALID_ID",
-            Self::InvalidPath => "INVALID_PATH",
-            Self::ConfigInvalid => "CONFIG_INVALID",
-            Self::ConfigExists => "CONFIG_EXISTS",
-            Self::MissingVariable => "MISSING_VARIABLE",
-            Self::TemplateError => "TEMPLATE_ERROR",
-            Self::LimitExceeded => "LIMIT_EXCEEDED",
-            Self::GeneratorUnavailable => "GENERATOR_UNAVAILABLE",
-            Self::SourceFailed => "SOURCE_FAILED",
-            Self::ModelFailed => "MODEL_FAILED",
-            Self::ChildFailed => "CHILD_FAILED",
-            Self::MergeFailed => "MERGE_FAILED",
-            Self::OutputChanged => "OUTPUT_CHANGED",
-            Self::ContentReferenced => "CONTENT_REFERENCED",
-            Self::StorageError => "STORAGE_ERROR",
-        }
-    }
-
     pub fn http_status(self) -> u16 {
         match self {
             Self::ConfigNotFound
@@ -161,17 +151,33 @@ impl Error {
         Self::Storage { what: what.into(), source }
     }
 
-    pub(crate) fn not_found<'a>(
-        kind: Kind,
+    /// A config with one issue.
+    pub(crate) fn invalid_config(
+        config_type: ConfigType,
         id: &str,
-        known: impl IntoIterator<Item = &'a str>,
+        path: impl Into<String>,
+        message: impl Into<String>,
     ) -> Self {
-        Self::NotFound { kind, id: id.to_owned(), near: near(id, known) }
+        let issues = vec![Issue { path: path.into(), message: message.into() }];
+        Self::InvalidConfig { config_type, id: id.to_owned(), issues }
+    }
+
+    /// `known` are the names that exist, of which the error suggests similar ones.
+    pub(crate) fn not_found(kind: Kind, id: &str, known: &[impl AsRef<str>]) -> Self {
+        Self::NotFound { kind, id: id.to_owned(), near: similar_names(id, known) }
+    }
+
+    pub(crate) fn missing_variable(id: &str, name: &str) -> Self {
+        Self::MissingVariables { id: id.to_owned(), names: vec![name.to_owned()] }
+    }
+
+    pub(crate) fn no_file(path: &str) -> Self {
+        Self::NotFound { kind: Kind::File, id: path.to_owned(), near: Vec::new() }
     }
 
     pub fn code(&self) -> Code {
         match self {
-            Self::NotFound { kind, .. } => kind.code(),
+            Self::NotFound { kind, .. } => kind.describe().1,
             Self::NotGenerated { .. } => Code::ContentNotFound,
             Self::InvalidArgument { .. } => Code::InvalidArgument,
             Self::InvalidId { .. } => Code::InvalidId,
@@ -226,7 +232,6 @@ impl Error {
         }
     }
 
-    /// The error as callers see it.
     pub fn body(&self) -> ErrorBody {
         ErrorBody {
             success: false,
@@ -239,94 +244,78 @@ impl Error {
 
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let text = match self {
             Self::NotFound { near, .. } if !near.is_empty() => {
-                format!("did you mean {}?", quoted(near))
+                return Some(format!("did you mean {}?", quoted(near)));
             }
-            Self::NotFound { kind, .. } => kind.hint()?.to_owned(),
-            Self::NotGenerated { id } => format!("`generate_content` with `{id}` generates it"),
+            Self::NotFound { kind, .. } => kind.describe().2?,
+            Self::NotGenerated { id } => {
+                return Some(format!("`generate_content` with `{id}` generates it"));
+            }
             Self::InvalidId { .. } => {
                 "ids begin with a lower-case letter and go on with lower-case letters, digits and `-`"
-                    .to_owned()
             }
-            Self::InvalidPath { .. } => {
-                "paths are relative to the workspace, like `docs/GUIDE.md`".to_owned()
-            }
+            Self::InvalidPath { .. } => "paths are relative to the workspace, like `docs/GUIDE.md`",
             Self::InvalidConfig { config_type, .. } => {
-                format!("`schema://{config_type}` says what such a config has")
+                return Some(format!("`schema://{config_type}` says what such a config has"));
             }
-            Self::Exists { .. } => "`overwrite: true` replaces it and keeps a backup".to_owned(),
-            Self::MissingVariables { .. } => "give them in `context`".to_owned(),
-            Self::Template { .. } => "`preview_generation` shows what a template makes".to_owned(),
+            Self::Exists { .. } => "`overwrite: true` replaces it and keeps a backup",
+            Self::MissingVariables { .. } => "give them in `context`",
+            Self::Template { .. } => "`preview_generation` shows what a template makes",
             Self::Limit { .. } | Self::Exhausted { .. } => {
-                "make it smaller, or split it into several".to_owned()
+                "make it smaller, or split it into several"
             }
             Self::Unavailable { missing, .. } if !missing.is_empty() => {
-                format!("set {} and start again", quoted(missing))
+                return Some(format!("set {} and start again", quoted(missing)));
             }
-            Self::Unavailable { .. } => "`list_generators` lists those that can".to_owned(),
+            Self::Unavailable { .. } => "`list_generators` lists those that can",
             Self::Child { source, .. } => return source.hint(),
             Self::OutputChanged { .. } => {
                 "`force: true` replaces it and keeps a copy; or give another `output_path`"
-                    .to_owned()
             }
-            Self::Referenced { .. } => "`force: true` deletes it all the same".to_owned(),
+            Self::Referenced { .. } => "`force: true` deletes it all the same",
             Self::Merge { .. } => {
-                "merge knows json, yaml and markdown; other formats can be concatenated".to_owned()
+                "merge knows json, yaml and markdown; other formats can be concatenated"
             }
-            Self::Source { .. } => {
-                "a source with `required: false` may fail".to_owned()
-            }
-            Self::NoWorkspace => "start it in the folder of a project".to_owned(),
+            Self::Source { .. } => "a source with `required: false` may fail",
+            Self::NoWorkspace => "start it in the folder of a project",
             Self::InvalidArgument { .. } | Self::Model { .. } | Self::Storage { .. } => {
                 return None;
             }
-        })
+        };
+        Some(text.to_owned())
     }
 }
 
 impl Kind {
-    fn code(self) -> Code {
+    /// Name, code and hint.
+    fn describe(self) -> (&'static str, Code, Option<&'static str>) {
+        let contents = Some("`list_content` lists those there are");
+        let artifacts = Some("`list_artifacts` lists those there are");
+        let versions = Some("`query_ephemeral_storage` lists the versions there are");
+        let generators = Some("`list_generators` lists those there are");
         match self {
-            Self::ContentConfig | Self::ArtifactConfig | Self::Config => Code::ConfigNotFound,
-            Self::Draft => Code::DraftNotFound,
-            Self::Version => Code::ContentNotFound,
-            Self::Generator => Code::GeneratorNotFound,
-            Self::Schema => Code::SchemaNotFound,
-            Self::File => Code::FileNotFound,
+            Self::ContentConfig => ("content config", Code::ConfigNotFound, contents),
+            Self::ArtifactConfig => ("artifact config", Code::ConfigNotFound, artifacts),
+            Self::Config => ("config", Code::ConfigNotFound, contents),
+            Self::Draft => ("draft", Code::DraftNotFound, Some("`draft_config` makes one")),
+            Self::Version => ("version", Code::ContentNotFound, versions),
+            Self::Generator => ("generator", Code::GeneratorNotFound, generators),
+            Self::Schema => ("schema", Code::SchemaNotFound, None),
+            Self::File => ("file", Code::FileNotFound, None),
         }
-    }
-
-    fn hint(self) -> Option<&'static str> {
-        Some(match self {
-            Self::ContentConfig | Self::Config => "`list_content` lists those there are",
-            Self::ArtifactConfig => "`list_artifacts` lists those there are",
-            Self::Draft => "`draft_config` makes one",
-            Self::Version => "`query_ephemeral_storage` lists the versions there are",
-            Self::Generator => "`list_generators` lists those there are",
-            Self::Schema | Self::File => return None,
-        })
     }
 }
 
 impl std::fmt::Display for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::ContentConfig => "content config",
-            Self::ArtifactConfig => "artifact config",
-            Self::Config => "config",
-            Self::Draft => "draft",
-            Self::Version => "version",
-            Self::Generator => "generator",
-            Self::Schema => "schema",
-            Self::File => "file",
-        })
+        f.write_str(self.describe().0)
     }
 }
 
-/// The start of a value, for a message.
+/// The beginning of a value, for a message.
 pub(crate) fn shortened(text: &str) -> String {
-    shortened_to(text, REPEATED)
+    shortened_to(text, MAX_QUOTED)
 }
 
 pub(crate) fn shortened_to(text: &str, characters: usize) -> String {
@@ -346,7 +335,7 @@ fn at_line(line: Option<usize>) -> String {
 }
 
 fn first(issues: &[Issue]) -> String {
-    let Some(first) = issues.first() else { return "it says nothing".to_owned() };
+    let Some(first) = issues.first() else { return "no issue was reported".to_owned() };
     match issues.len() - 1 {
         0 => first.to_string(),
         more => format!("{first} (and {more} more)"),
@@ -354,10 +343,9 @@ fn first(issues: &[Issue]) -> String {
 }
 
 /// Up to three names that look like this one.
-fn near<'a>(id: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut ranked: Vec<(f64, &str)> =
-        known.into_iter().map(|name| (strsim::jaro_winkler(id, name), name)).collect();
-    ranked.retain(|(likeness, _)| *likeness > 0.8);
+fn similar_names(id: &str, known: &[impl AsRef<str>]) -> Vec<String> {
+    let scored = known.iter().map(|name| (strsim::jaro_winkler(id, name.as_ref()), name.as_ref()));
+    let mut ranked: Vec<(f64, &str)> = scored.filter(|(score, _)| *score > 0.8).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     ranked.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }

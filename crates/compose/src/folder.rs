@@ -1,4 +1,5 @@
-//! A folder that no path, link or race leads out of, and in which a file is there whole or not.
+//! A folder accessed through a handle, so that no path, link or race leads out of it, and in which
+//! every file is written whole or not at all.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -7,8 +8,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use cap_tempfile::TempFile;
 
-use crate::error::Error;
-use crate::id::check_path;
+use crate::error::{Error, Result};
+use crate::id::{check_path, invalid_path};
+use crate::limits;
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -23,50 +25,40 @@ pub(crate) enum Durability {
 }
 
 impl Folder {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let opened = Dir::open_ambient_dir(path, ambient_authority());
         let what = || format!("the folder `{}` cannot be opened", path.display());
         Ok(Self { dir: opened.map_err(|source| Error::storage(what(), source))? })
     }
 
-    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
-        let what = || format!("the folder `{}` cannot be made", path.display());
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let what = || format!("the folder `{}` cannot be created", path.display());
         Dir::create_ambient_dir_all(path, ambient_authority())
             .map_err(|source| Error::storage(what(), source))?;
         Self::open(path)
     }
 
     /// The text of a file; `None` if there is no such file.
-    pub(crate) fn read(&self, path: &str, max: usize) -> Result<Option<String>, Error> {
+    pub(crate) fn read(&self, path: &str, max: usize) -> Result<Option<String>> {
         check_path(path)?;
-        let fault = |source| failed(path, "cannot be read", source);
+        let failed = |source| failed(path, "cannot be read", source);
         match self.dir.metadata(path) {
             Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) => return Err(fault(error)),
-            // A pipe would never end, and a folder is no text.
+            Err(error) => return Err(failed(error)),
+            // A pipe may block forever, and a folder has no text.
             Ok(metadata) if !metadata.is_file() => return Ok(None),
             Ok(_) => {}
         }
-        let file = self.dir.open(path).map_err(fault)?;
+        let file = self.dir.open(path).map_err(failed)?;
         let mut bytes = Vec::new();
-        file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
-        if bytes.len() > max {
-            return Err(Error::Limit {
-                name: "max_content_size_bytes",
-                what: format!("`{path}`"),
-                given: bytes.len() as u64,
-                limit: max as u64,
-            });
-        }
+        file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        limits::check("max_content_size_bytes", &format!("`{path}`"), bytes.len(), max)?;
         let text = String::from_utf8(bytes);
-        text.map(Some).map_err(|_| Error::InvalidPath {
-            path: path.to_owned(),
-            reason: "the file is not UTF-8 text".to_owned(),
-        })
+        text.map(Some).map_err(|_| invalid_path(path, "the file is not UTF-8 text"))
     }
 
-    /// Whoever looks sees the old file or the new one, never a part.
-    pub(crate) fn write(&self, path: &str, text: &str, how: Durability) -> Result<(), Error> {
+    /// Replaces a file atomically: readers see the old file or the new one, never a part.
+    pub(crate) fn write(&self, path: &str, text: &str, how: Durability) -> Result<()> {
         check_path(path)?;
         let (parent, name) = path.rsplit_once('/').unwrap_or((".", path));
         let write = || -> std::io::Result<()> {
@@ -87,26 +79,20 @@ impl Folder {
         write().map_err(|source| failed(path, "cannot be written", source))
     }
 
-    /// The names of files and folders, sorted; none if the folder is not there.
-    pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, Error> {
-        check_path(path)?;
-        self.names_in(path)
-    }
-
-    /// The names in the folder itself.
-    pub(crate) fn names_here(&self) -> Result<Vec<String>, Error> {
-        self.names_in(".")
-    }
-
-    fn names_in(&self, path: &str) -> Result<Vec<String>, Error> {
-        let fault = |source| failed(path, "cannot be listed", source);
+    /// The names of files and folders, sorted; none if the folder does not exist.
+    /// `.` is the folder itself.
+    pub(crate) fn names(&self, path: &str) -> Result<Vec<String>> {
+        if path != "." {
+            check_path(path)?;
+        }
+        let failed = |source| failed(path, "cannot be listed", source);
         let entries = match self.dir.read_dir(path) {
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
-            other => other.map_err(fault)?,
+            other => other.map_err(failed)?,
         };
         let mut names = Vec::new();
         for entry in entries {
-            if let Ok(name) = entry.map_err(fault)?.file_name().into_string() {
+            if let Ok(name) = entry.map_err(failed)?.file_name().into_string() {
                 names.push(name);
             }
         }
@@ -114,14 +100,14 @@ impl Folder {
         Ok(names)
     }
 
-    /// The stems of the `.json` files in a folder: what is written halfway has no such name.
-    pub(crate) fn stems(&self, path: &str) -> Result<Vec<String>, Error> {
+    /// The stems of the `.json` files in a folder. Temporary files have other names.
+    pub(crate) fn stems(&self, path: &str) -> Result<Vec<String>> {
         let names = self.names(path)?;
         let stems = names.iter().filter_map(|name| name.strip_suffix(".json"));
         Ok(stems.map(str::to_owned).collect())
     }
 
-    pub(crate) fn remove(&self, path: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&self, path: &str) -> Result<()> {
         check_path(path)?;
         match self.dir.remove_file(path) {
             Err(error) if is_absent(&error) => Ok(()),
@@ -132,7 +118,7 @@ impl Folder {
     /// Removes a folder if it is empty.
     pub(crate) fn remove_empty(&self, path: &str) {
         if check_path(path).is_ok() {
-            // Somebody else may have put something there in the meantime, and it stays.
+            // Another process may have written a file there meanwhile; then the folder stays.
             let _ = self.dir.remove_dir(path);
         }
     }
@@ -142,11 +128,10 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// A link that leads out is a bad path, not a bad disk.
+/// A link that leads out of the folder is an invalid path, not a storage failure.
 fn failed(path: &str, what: &str, source: std::io::Error) -> Error {
     if source.kind() == ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
-        let reason = "it leads out of the folder".to_owned();
-        return Error::InvalidPath { path: path.to_owned(), reason };
+        return invalid_path(path, "it leads out of the folder");
     }
     Error::storage(format!("`{path}` {what}"), source)
 }

@@ -1,20 +1,17 @@
 //! `generate_content`, `regenerate_content` and `preview_generation`.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Compose;
 use crate::changes::{Changes, changes};
-use crate::config::ContentConfig;
-use crate::error::Error;
-use crate::generator::{Job, Selection};
+use crate::error::Result;
+use crate::generator::{Generated, Job, Selection};
 use crate::model::{Context, Shown, Timestamp, count_tokens, hash, yes};
 use crate::prepare::Prepared;
 use crate::template::Sandbox;
 use crate::version::Version;
-use crate::{Compose, Files};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -127,55 +124,34 @@ pub struct PreviewMetadata {
     pub inputs_hash: String,
 }
 
-/// A text that was generated and is not kept anywhere yet.
-pub(crate) struct Generated {
-    pub(crate) text: String,
-    mentioned: BTreeSet<String>,
-    files: Files,
-}
-
 impl Compose {
-    pub fn generate_content(&self, request: &GenerateRequest) -> Result<GenerateResponse, Error> {
+    pub fn generate_content(&self, request: &GenerateRequest) -> Result<GenerateResponse> {
         let given = request.context.clone().unwrap_or_default();
         self.generate(&request.content_config_id, given, request.force, None)
     }
 
-    pub fn regenerate_content(
-        &self,
-        request: &RegenerateRequest,
-    ) -> Result<RegenerateResponse, Error> {
+    pub fn regenerate_content(&self, request: &RegenerateRequest) -> Result<RegenerateResponse> {
         let id = &request.content_config_id;
         let before = self.inner.versions.latest(id)?;
-        let remembered = || before.as_ref().map(|version| version.context.clone());
-        let given = request.context.clone().or_else(remembered).unwrap_or_default();
+        let last_context = || before.as_ref().map(|version| version.context.clone());
+        let given = request.context.clone().or_else(last_context).unwrap_or_default();
         let generated = self.generate(id, given, true, request.reason.clone())?;
         let old = before.filter(|_| request.compare).and_then(|version| version.content);
-        let changes = match old {
-            Some(old) => {
-                let new = self.inner.versions.load(id, &generated.version)?;
-                Some(changes(&old, &new.content.unwrap_or_default()))
-            }
-            None => None,
-        };
+        let changes = old.map(|old| {
+            let new = self.inner.versions.load(id, &generated.version)?;
+            Ok(changes(&old, &new.content.unwrap_or_default()))
+        });
+        let changes = changes.transpose()?;
         Ok(RegenerateResponse { generated, reason: request.reason.clone(), changes })
     }
 
-    pub fn preview_generation(&self, request: &PreviewRequest) -> Result<PreviewResponse, Error> {
+    pub fn preview_generation(&self, request: &PreviewRequest) -> Result<PreviewResponse> {
         let loaded = self.inner.configs.content(&request.content_config_id)?;
-        let given = request.context.clone().unwrap_or_default();
-        self.preview(&loaded.config, given, request.show_metadata)
-    }
-
-    pub(crate) fn preview(
-        &self,
-        config: &ContentConfig,
-        given: Context,
-        show_metadata: bool,
-    ) -> Result<PreviewResponse, Error> {
-        let prepared = self.prepare(config, given)?;
+        let config = &loaded.config;
+        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
         let generated = self.run(&prepared)?;
         let warnings = warnings(&prepared, &generated);
-        let metadata = show_metadata.then(|| PreviewMetadata {
+        let metadata = request.show_metadata.then(|| PreviewMetadata {
             format: config.metadata.output_format.clone(),
             generators: prepared.parts.iter().map(|part| part.selection.clone()).collect(),
             sources: prepared.sources.clone(),
@@ -201,7 +177,7 @@ impl Compose {
         given: Context,
         force: bool,
         reason: Option<String>,
-    ) -> Result<GenerateResponse, Error> {
+    ) -> Result<GenerateResponse> {
         let loaded = self.inner.configs.content(id)?;
         let prepared = self.prepare(&loaded.config, given)?;
         let before = self.inner.versions.latest(id)?;
@@ -209,46 +185,48 @@ impl Compose {
             && self.is_current(version, &prepared)?
         {
             let status = GenerationStatus::Skipped;
-            return Ok(answer(status, version, None, prepared.warnings));
+            return Ok(response(status, version, None, prepared.warnings));
         }
         let generated = self.run(&prepared)?;
-        let version = self.keep(id, &prepared, generated, reason)?;
+        let version = self.store(id, &prepared, generated, reason)?;
         let status = match &before {
             None => GenerationStatus::Generated,
             Some(_) => GenerationStatus::Regenerated,
         };
         let previous = before.map(|before| before.version);
-        Ok(answer(status, &version, previous, prepared.warnings))
+        Ok(response(status, &version, previous, prepared.warnings))
     }
 
-    /// Whether a generation would make the same again.
-    fn is_current(&self, version: &Version, prepared: &Prepared<'_>) -> Result<bool, Error> {
+    /// Whether generating again would produce the same text.
+    fn is_current(&self, version: &Version, prepared: &Prepared<'_>) -> Result<bool> {
         if version.inputs_hash != prepared.inputs_hash || version.content.is_none() {
             return Ok(false);
         }
         for (path, known) in &version.files {
-            let text = self.inner.root.read(path, self.inner.limits.max_content_size_bytes)?;
-            if text.is_none_or(|text| hash(&text) != *known) {
+            if self.file(path)?.is_none_or(|text| hash(&text) != *known) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Keeps a generated text as a version of `id`.
-    pub(crate) fn keep(
+    /// Stores a generated text as a version of `id`.
+    pub(crate) fn store(
         &self,
         id: &str,
         prepared: &Prepared<'_>,
         generated: Generated,
         reason: Option<String>,
-    ) -> Result<Version, Error> {
+    ) -> Result<Version> {
+        let types = prepared.parts.iter().map(|part| part.selection.generator_type.clone());
+        let mut generators: Vec<String> = types.collect();
+        generators.dedup();
         let version = Version {
             content_id: id.to_owned(),
             version: String::new(),
             created_at: self.now(),
             format: prepared.config.metadata.output_format.clone(),
-            generators: prepared.generators(),
+            generators,
             size_bytes: generated.text.len(),
             content_hash: hash(&generated.text),
             inputs_hash: prepared.inputs_hash.clone(),
@@ -257,31 +235,28 @@ impl Compose {
             reason,
             content: Some(generated.text),
         };
-        self.inner.versions.save(version, || self.pinned())
+        self.inner.versions.save(version, || self.pins())
     }
 
-    pub(crate) fn run(&self, prepared: &Prepared<'_>) -> Result<Generated, Error> {
+    pub(crate) fn run(&self, prepared: &Prepared<'_>) -> Result<Generated> {
         let config = prepared.config;
-        let mut all =
-            Generated { text: String::new(), mentioned: BTreeSet::new(), files: Files::new() };
+        let mut all = Generated::default();
         for (pattern, part) in config.generation.patterns.iter().zip(&prepared.parts) {
-            let made = self.inner.generators.run(
-                part.generator.as_ref(),
-                &Job {
-                    id: &config.id,
-                    pattern,
-                    template: part.template.as_deref(),
-                    elements: &config.elements,
-                    context: &prepared.context,
-                    sandbox: self.sandbox(),
-                },
-            )?;
+            let job = Job {
+                id: &config.id,
+                pattern,
+                template: part.template.as_deref(),
+                elements: &config.elements,
+                context: &prepared.context,
+                sandbox: self.sandbox(),
+            };
+            let generated = self.inner.generators.run(part.generator.as_ref(), &job)?;
             if !all.text.is_empty() && !all.text.ends_with('\n') {
                 all.text.push('\n');
             }
-            all.text.push_str(&made.text);
-            all.mentioned.extend(made.mentioned);
-            all.files.extend(made.files);
+            all.text.push_str(&generated.text);
+            all.mentioned.extend(generated.mentioned);
+            all.files.extend(generated.files);
             self.inner.limits.check_size(&format!("content `{}`", config.id), all.text.len())?;
         }
         Ok(all)
@@ -292,31 +267,23 @@ impl Compose {
     }
 }
 
-/// What somebody who looks at a text should know of it.
+/// What the reader of a previewed text should know: optional sources that failed, and values that
+/// were given and that nothing reads.
 pub(crate) fn warnings(prepared: &Prepared<'_>, generated: &Generated) -> Vec<String> {
-    let mut warnings = prepared.warnings.clone();
-    warnings.extend(unused(prepared, generated));
-    warnings
-}
-
-/// Values that were given and that nothing uses. A model is given them in ways not seen here.
-fn unused(prepared: &Prepared<'_>, generated: &Generated) -> Vec<String> {
     let inputs = prepared.config.inputs.iter().flat_map(|inputs| &inputs.sources);
     let params: Vec<String> =
         inputs.map(|input| Value::Object(input.params.clone()).to_string()).collect();
-    let in_params = |name: &str| {
-        params.iter().any(|text| {
-            text.contains(&format!("{{{{{name}")) || text.contains(&format!("{{{{ {name}"))
-        })
+    let is_param = |name: &str| {
+        let tags = [format!("{{{{{name}"), format!("{{{{ {name}")];
+        params.iter().any(|text| tags.iter().any(|tag| text.contains(tag)))
     };
-    let unused = prepared
-        .given
-        .keys()
-        .filter(|name| !generated.mentioned.contains(*name) && !in_params(name));
-    unused.map(|name| format!("`{name}` is in the context, and nothing uses it")).collect()
+    let is_unused = |name: &&String| !generated.mentioned.contains(*name) && !is_param(name);
+    let unused = prepared.given.keys().filter(is_unused);
+    let unused = unused.map(|name| format!("`{name}` is in the context, and nothing uses it"));
+    prepared.warnings.iter().cloned().chain(unused).collect()
 }
 
-fn answer(
+fn response(
     status: GenerationStatus,
     version: &Version,
     previous_version: Option<String>,

@@ -1,15 +1,15 @@
-//! Compose: files made from what is known.
+//! Compose: generates files from knowledge bases, the catalog, the registry and gaps.
 //!
-//! A *content config* says how one text is made; a [`generator`] makes it. An *artifact config* says
-//! which contents become which files. Both are [`config`]s: JSON in the workspace, or built in.
-//! [`Compose`] does what the tools of the contract do: [`generate`], [`batch`] and [`assemble`]
-//! make things, [`preview`] shows an artifact that is not made yet, [`lifecycle`] writes configs, [`storage`], [`delete`], [`list`] and [`trace`] look
-//! after what was made, [`validate`] holds it against rules. What a text is made from is read
-//! through [`sources`], which somebody else implements; what a model writes comes from a
-//! [`generator::Model`], which somebody else has.
+//! A *content config* describes how one text is generated; a [`generator`] generates it. An
+//! *artifact config* describes which contents are assembled into which files. Both are [`config`]s:
+//! JSON in the workspace, or built in. [`Compose`] implements the tools: [`generate`], [`batch`]
+//! and [`assemble`] produce texts and files, [`preview`] shows an artifact without writing it,
+//! [`lifecycle`] drafts and saves configs, [`storage`], [`delete`], [`list`] and [`trace`] manage
+//! stored versions, and [`validate`] checks texts against rules. Data comes through the trait
+//! [`sources::Sources`], language models through [`generator::Model`]; callers implement both.
 //!
-//! Requests and answers are the product's contract: the same types stand behind the MCP tools and
-//! the command line.
+//! Requests and responses are part of the product's contract: the MCP tools, the HTTP API and the
+//! command line share these types.
 
 pub mod assemble;
 pub mod batch;
@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use config::{ArtifactConfig, ConfigType, Configs, ContentConfig, Loaded};
+use error::Result;
 pub use error::{Code, Error, ErrorBody};
 use folder::Folder;
 use generator::{Credentials, Generators, Metadata, Model, NoCredentials};
@@ -49,13 +50,13 @@ pub use model::Timestamp;
 use sources::{NoSources, Sources};
 use version::Versions;
 
-/// What a [`Compose`] is made of.
+/// What [`Compose::open`] needs.
 pub struct Parts {
-    /// The workspace: configs and files are read and written here, and nowhere outside.
+    /// The workspace root: configs and files are read and written below it, and nowhere else.
     pub root: PathBuf,
-    /// Drafts, versions and backups of this workspace. It is made if it is not there.
+    /// The folder for drafts, versions and backups of this workspace. Created if it is missing.
     pub state: PathBuf,
-    /// The user's folder of plugins. Never one of the project's.
+    /// The user's plugin folder. Never a folder of the project, which is not trusted.
     pub plugins: Option<PathBuf>,
     pub sources: Arc<dyn Sources>,
     pub model: Option<Arc<dyn Model>>,
@@ -65,7 +66,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// No plugins, sources or model, and the usual limits.
+    /// No plugins, sources or model, and the default limits.
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Self {
         Self {
             root: root.into(),
@@ -99,7 +100,7 @@ struct Inner {
 }
 
 impl Compose {
-    pub fn open(parts: Parts) -> Result<Self, Error> {
+    pub fn open(parts: Parts) -> Result<Self> {
         let root = Arc::new(Folder::open(&parts.root)?);
         let state = Arc::new(Folder::create(&parts.state)?);
         let max = parts.limits.max_content_size_bytes;
@@ -126,44 +127,51 @@ impl Compose {
         &self.inner.limits
     }
 
-    /// One generator, whether or not it can be used here: `generator://{type}`.
-    pub fn generator(&self, generator_type: &str) -> Result<Metadata, Error> {
+    /// A generator, whether or not it can be used here: `generator://{type}`.
+    pub fn generator(&self, generator_type: &str) -> Result<Metadata> {
         self.inner.generators.describe(generator_type)
     }
 
-    /// Whether generators can be added as plugins.
+    /// Whether there is a plugin folder.
     pub fn takes_plugins(&self) -> bool {
         self.inner.generators.takes_plugins()
     }
 
-    /// A config as it is written: `config://{type}/{id}`.
-    pub fn config(&self, config_type: ConfigType, id: &str) -> Result<serde_json::Value, Error> {
+    /// The JSON of a config: `config://{type}/{id}`.
+    pub fn config(&self, config_type: ConfigType, id: &str) -> Result<serde_json::Value> {
         self.inner.configs.data(config_type, id).map(|(data, _)| data)
     }
 
-    /// A content config with where it came from.
-    pub fn content_config(&self, id: &str) -> Result<Loaded<ContentConfig>, Error> {
+    pub fn content_config(&self, id: &str) -> Result<Loaded<ContentConfig>> {
         self.inner.configs.content(id)
     }
 
-    /// An artifact config with where it came from.
-    pub fn artifact_config(&self, id: &str) -> Result<Loaded<ArtifactConfig>, Error> {
+    pub fn artifact_config(&self, id: &str) -> Result<Loaded<ArtifactConfig>> {
         self.inner.configs.artifact(id)
     }
 
     /// The ids of all configs of a type, sorted.
-    pub fn config_ids(&self, config_type: ConfigType) -> Result<Vec<String>, Error> {
+    pub fn config_ids(&self, config_type: ConfigType) -> Result<Vec<String>> {
         self.inner.configs.ids(config_type)
     }
 
     /// A JSON Schema by name: `schema://{name}`.
-    pub fn schema(&self, name: &str) -> Result<serde_json::Value, Error> {
+    pub fn schema(&self, name: &str) -> Result<serde_json::Value> {
         config::schema(name)
-            .ok_or_else(|| Error::not_found(error::Kind::Schema, name, config::SCHEMAS))
+            .ok_or_else(|| Error::not_found(error::Kind::Schema, name, &config::SCHEMAS))
     }
 
     fn now(&self) -> Timestamp {
         (self.inner.clock)()
+    }
+
+    /// The text of a file of the workspace; `None` if there is no such file.
+    fn file(&self, path: &str) -> Result<Option<String>> {
+        self.inner.root.read(path, self.inner.limits.max_content_size_bytes)
+    }
+
+    fn required_file(&self, path: &str) -> Result<String> {
+        self.file(path)?.ok_or_else(|| Error::no_file(path))
     }
 }
 
@@ -179,5 +187,5 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// Files that had a part in something, with the hash of each.
+/// Paths of files, with the hash of each.
 pub(crate) type Files = BTreeMap<String, String>;

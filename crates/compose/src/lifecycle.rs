@@ -1,5 +1,5 @@
-//! `draft_config`, `test_config`, `save_config` and `modify_config`: a config is tried before it is
-//! kept, and what it replaces is kept, too.
+//! `draft_config`, `test_config`, `save_config` and `modify_config`: a config can be tested before
+//! it is saved, and the config it replaces is kept as a backup.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,10 @@ use serde_json::Value;
 
 use crate::Compose;
 use crate::composition::Refresh;
-use crate::config::{
-    ArtifactConfig, Config, ConfigType, ContentConfig, Issue, Origin, parsed, revised,
-};
-use crate::error::{Error, Kind};
+use crate::config::{Config, ConfigType, ContentConfig, parsed, patched};
+use crate::error::{Error, Kind, Result};
 use crate::folder::Durability;
-use crate::generate::{Generated, warnings};
+use crate::generate::warnings;
 use crate::id::check_id;
 use crate::model::{Context, Shown, Timestamp, hash, yes};
 
@@ -97,7 +95,7 @@ pub struct ModifyRequest {
     pub create_backup: bool,
 }
 
-/// A draft, as it is kept.
+/// A draft as it is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Draft {
     #[serde(rename = "draft_id")]
@@ -110,15 +108,15 @@ struct Draft {
 }
 
 impl Compose {
-    pub fn draft_config(&self, request: &DraftRequest) -> Result<DraftResponse, Error> {
+    pub fn draft_config(&self, request: &DraftRequest) -> Result<DraftResponse> {
         let data = Value::Object(request.config_data.clone());
         let text = data.to_string();
         self.inner.limits.check_size("the config", text.len())?;
-        self.checked(request.config_type, "draft", &data)?;
+        self.parse_checked(request.config_type, "draft", &data)?;
         let created_at = self.now();
-        let name = format!("{text}{}{}", created_at.0, std::process::id());
+        let salted = format!("{text}{}{}", created_at.0, std::process::id());
         let draft = Draft {
-            id: format!("draft-{}-{}", request.config_type, &hash(&name)[..12]),
+            id: format!("draft-{}-{}", request.config_type, &hash(&salted)[..12]),
             config_type: request.config_type,
             created_at,
             description: request.description.clone(),
@@ -134,73 +132,56 @@ impl Compose {
         })
     }
 
-    pub fn test_config(&self, request: &TestRequest) -> Result<TestResponse, Error> {
-        let draft = self.draft(&request.draft_id)?;
-        match self.checked(draft.config_type, &draft.id, &draft.config_data)? {
-            Config::Content(config) => self.test_content(&draft, &config, request),
-            Config::Artifact(config) => self.test_artifact(&draft, &config, request),
-        }
-    }
-
-    fn test_content(
-        &self,
-        draft: &Draft,
-        config: &ContentConfig,
-        request: &TestRequest,
-    ) -> Result<TestResponse, Error> {
-        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
-        let generated = self.run(&prepared)?;
+    pub fn test_config(&self, request: &TestRequest) -> Result<TestResponse> {
+        let Draft { id, config_type, config_data, .. } = self.draft(&request.draft_id)?;
         let mut response = TestResponse {
             success: true,
-            draft_id: draft.id.clone(),
-            config_type: draft.config_type,
-            shown: Shown::of(&generated.text),
-            size_bytes: generated.text.len(),
-            warnings: warnings(&prepared, &generated),
+            draft_id: id.clone(),
+            config_type,
+            shown: Shown::of(""),
+            size_bytes: 0,
+            warnings: Vec::new(),
             uri: None,
         };
-        if !request.dry_run {
-            response.uri = Some(self.keep_trial(&draft.id, &prepared, generated)?);
+        match self.parse_checked(config_type, &id, &config_data)? {
+            Config::Content(config) => self.test_content(&config, request, &mut response)?,
+            Config::Artifact(config) => {
+                // Only a saved artifact writes files, a draft never does.
+                if !request.dry_run {
+                    let problem = "is false, but only the text of a content is kept; save the \
+                                   artifact, and assemble it";
+                    return Err(Error::invalid("dry_run", problem));
+                }
+                let composed = self.compose(&config, request.context.as_ref(), Refresh::Preview)?;
+                response.shown = composed.shown();
+                response.size_bytes = composed.outputs.iter().map(|(_, text)| text.len()).sum();
+                let problems = composed.children.into_iter().filter_map(|child| child.problem);
+                response.warnings = problems.collect();
+            }
         }
         Ok(response)
     }
 
-    /// Files are written by an artifact that was saved, never by a draft.
-    fn test_artifact(
+    fn test_content(
         &self,
-        draft: &Draft,
-        config: &ArtifactConfig,
+        config: &ContentConfig,
         request: &TestRequest,
-    ) -> Result<TestResponse, Error> {
+        response: &mut TestResponse,
+    ) -> Result<()> {
+        let prepared = self.prepare(config, request.context.clone().unwrap_or_default())?;
+        let generated = self.run(&prepared)?;
+        response.shown = Shown::of(&generated.text);
+        response.size_bytes = generated.text.len();
+        response.warnings = warnings(&prepared, &generated);
         if !request.dry_run {
-            let problem = "is false, but only the text of a content is kept; save the artifact, and \
-                           assemble it";
-            return Err(Error::invalid("dry_run", problem));
+            let reason = Some("a test of the draft".to_owned());
+            let stored = self.store(&response.draft_id, &prepared, generated, reason)?;
+            response.uri = Some(format!("content://{}/{}", response.draft_id, stored.version));
         }
-        let composed = self.compose(config, request.context.as_ref(), Refresh::OnlyToLook)?;
-        Ok(TestResponse {
-            success: true,
-            draft_id: draft.id.clone(),
-            config_type: draft.config_type,
-            shown: composed.shown(),
-            size_bytes: composed.outputs.iter().map(|(_, text)| text.len()).sum(),
-            warnings: composed.children.into_iter().filter_map(|child| child.problem).collect(),
-            uri: None,
-        })
+        Ok(())
     }
 
-    fn keep_trial(
-        &self,
-        draft_id: &str,
-        prepared: &crate::prepare::Prepared<'_>,
-        generated: Generated,
-    ) -> Result<String, Error> {
-        let reason = Some("a test of the draft".to_owned());
-        let version = self.keep(draft_id, prepared, generated, reason)?;
-        Ok(format!("content://{draft_id}/{}", version.version))
-    }
-
-    pub fn save_config(&self, request: &SaveRequest) -> Result<SaveResponse, Error> {
+    pub fn save_config(&self, request: &SaveRequest) -> Result<SaveResponse> {
         let id = check_id(&request.config_id)?;
         let draft = self.draft(&request.draft_id)?;
         let config_type = draft.config_type;
@@ -213,7 +194,7 @@ impl Compose {
         Ok(saved)
     }
 
-    pub fn modify_config(&self, request: &ModifyRequest) -> Result<SaveResponse, Error> {
+    pub fn modify_config(&self, request: &ModifyRequest) -> Result<SaveResponse> {
         let id = check_id(&request.config_id)?;
         let patch = Value::Object(request.updates.clone());
         if id.starts_with("draft-")
@@ -228,12 +209,12 @@ impl Compose {
         }
         let before = self.inner.configs.own_text(config_type, id)?;
         let backup = before.filter(|_| request.create_backup);
-        self.put_config(config_type, id, revised(data, &patch), backup)
+        self.put_config(config_type, id, patched(data, &patch), backup)
     }
 
-    fn modify_draft(&self, mut draft: Draft, patch: &Value) -> Result<SaveResponse, Error> {
-        draft.config_data = revised(draft.config_data, patch);
-        self.checked(draft.config_type, &draft.id, &draft.config_data)?;
+    fn modify_draft(&self, mut draft: Draft, patch: &Value) -> Result<SaveResponse> {
+        draft.config_data = patched(draft.config_data, patch);
+        self.parse_checked(draft.config_type, &draft.id, &draft.config_data)?;
         self.put_draft(&draft)?;
         Ok(SaveResponse {
             success: true,
@@ -245,8 +226,8 @@ impl Compose {
         })
     }
 
-    /// Of which type the config with this id is.
-    fn type_of(&self, id: &str, named: Option<ConfigType>) -> Result<ConfigType, Error> {
+    /// The type of the config with this id; `named` decides if there is one of each type.
+    fn type_of(&self, id: &str, named: Option<ConfigType>) -> Result<ConfigType> {
         let exists = |config_type: &ConfigType| self.inner.configs.exists(*config_type, id);
         match (named, ConfigType::ALL.into_iter().filter(exists).collect::<Vec<_>>().as_slice()) {
             (Some(config_type), _) => Ok(config_type),
@@ -254,7 +235,7 @@ impl Compose {
             (None, []) => {
                 let mut known = self.inner.configs.ids(ConfigType::Content)?;
                 known.extend(self.inner.configs.ids(ConfigType::Artifact)?);
-                Err(Error::not_found(Kind::Config, id, known.iter().map(String::as_str)))
+                Err(Error::not_found(Kind::Config, id, &known))
             }
             (None, _) => {
                 let problem = format!("is needed: `{id}` is both a content and an artifact config");
@@ -263,86 +244,73 @@ impl Compose {
         }
     }
 
-    /// Validates a config, keeps what it replaces, and writes it.
+    /// Validates a config, backs up the text it replaces, and writes it.
     fn put_config(
         &self,
         config_type: ConfigType,
         id: &str,
         mut data: Value,
         before: Option<String>,
-    ) -> Result<SaveResponse, Error> {
+    ) -> Result<SaveResponse> {
         data["id"] = Value::String(id.to_owned());
-        self.checked(config_type, id, &data)?;
+        self.parse_checked(config_type, id, &data)?;
         let mut backup = None;
         if let Some(text) = before {
             let path = format!("backups/config/{config_type}/{id}/{}.json", self.now().file_name());
             self.inner.state.write(&path, &text, Durability::Synced)?;
             backup = Some(path);
         }
-        let path = self.inner.configs.save(config_type, id, &data)?;
-        let (_, origin) = self.inner.configs.data(config_type, id)?;
         Ok(SaveResponse {
             success: true,
             config_id: id.to_owned(),
             config_type,
-            path,
+            path: self.inner.configs.save(config_type, id, &data)?,
             backup,
-            shadows_builtin: origin == Origin::Workspace
-                && self.inner.configs.is_builtin(config_type, id),
+            shadows_builtin: self.inner.configs.is_builtin(config_type, id),
         })
     }
 
-    /// A config that is right in itself and within the limits.
-    fn checked(&self, config_type: ConfigType, id: &str, data: &Value) -> Result<Config, Error> {
+    /// Parses a config that is valid and within the limits.
+    fn parse_checked(&self, config_type: ConfigType, id: &str, data: &Value) -> Result<Config> {
         let mut data = data.clone();
         // A draft gets its id when it is saved.
         if let Value::Object(fields) = &mut data {
             fields.entry("id").or_insert_with(|| Value::String("draft".to_owned()));
         }
         let config = parsed(config_type, id, &data)?;
-        if let Config::Artifact(artifact) = &config {
-            self.inner.limits.check_components(id, artifact.content.children.len())?;
-        }
-        if let Config::Content(content) = &config {
-            self.check_generators(id, content)?;
+        match &config {
+            Config::Artifact(artifact) => {
+                self.inner.limits.check_components(id, artifact.content.children.len())?;
+            }
+            Config::Content(content) => self.check_generators(id, content)?,
         }
         Ok(config)
     }
 
-    /// A generator that is named must exist; whether it can be used now is another question.
-    fn check_generators(
-        &self,
-        id: &str,
-        config: &crate::config::ContentConfig,
-    ) -> Result<(), Error> {
+    /// A named generator must exist, but need not be usable now: a credential may be set later.
+    fn check_generators(&self, id: &str, config: &ContentConfig) -> Result<()> {
         for (index, pattern) in config.generation.patterns.iter().enumerate() {
             let Some(named) = &pattern.generator else { continue };
-            if let Err(error) = self.inner.generators.describe(named) {
-                return Err(Error::InvalidConfig {
-                    config_type: ConfigType::Content,
-                    id: id.to_owned(),
-                    issues: vec![Issue {
-                        path: format!("$.generation.patterns[{index}].type"),
-                        message: error.to_string(),
-                    }],
-                });
-            }
+            self.inner.generators.describe(named).map_err(|error| {
+                let path = format!("$.generation.patterns[{index}].type");
+                Error::invalid_config(ConfigType::Content, id, path, error.to_string())
+            })?;
         }
         Ok(())
     }
 
-    fn draft(&self, id: &str) -> Result<Draft, Error> {
+    fn draft(&self, id: &str) -> Result<Draft> {
         check_id(id)?;
         let max = self.inner.limits.max_content_size_bytes.saturating_mul(2);
         let text = self.inner.state.read(&draft_file(id), max)?;
         let draft = text.and_then(|text| serde_json::from_str(&text).ok());
         draft.ok_or_else(|| {
             let known = self.inner.state.stems("drafts").unwrap_or_default();
-            Error::not_found(Kind::Draft, id, known.iter().map(String::as_str))
+            Error::not_found(Kind::Draft, id, &known)
         })
     }
 
-    fn put_draft(&self, draft: &Draft) -> Result<(), Error> {
+    fn put_draft(&self, draft: &Draft) -> Result<()> {
         let text = serde_json::to_string(draft).unwrap_or_default();
         self.inner.state.write(&draft_file(&draft.id), &text, Durability::Cached)
     }

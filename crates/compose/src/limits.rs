@@ -1,9 +1,9 @@
-//! How much one request may use.
+//! How much one request may use, and checks against it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// Each is enforced where it says, and nowhere else is a size decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -43,27 +43,32 @@ impl Default for Limits {
 }
 
 impl Limits {
-    pub(crate) fn check_size(&self, what: &str, bytes: usize) -> Result<(), Error> {
-        if bytes <= self.max_content_size_bytes {
-            return Ok(());
-        }
-        Err(Error::Limit {
-            name: "max_content_size_bytes",
-            what: what.to_owned(),
-            given: bytes as u64,
-            limit: self.max_content_size_bytes as u64,
-        })
+    pub(crate) fn check_size(&self, what: &str, bytes: usize) -> Result<()> {
+        check("max_content_size_bytes", what, bytes, self.max_content_size_bytes)
     }
 
-    pub(crate) fn check_components(&self, artifact: &str, count: usize) -> Result<(), Error> {
-        if count <= self.max_artifact_components {
-            return Ok(());
-        }
-        Err(Error::Limit {
-            name: "max_artifact_components",
-            what: format!("the number of children of `{artifact}`"),
-            given: count as u64,
-            limit: self.max_artifact_components as u64,
-        })
+    pub(crate) fn check_components(&self, artifact: &str, count: usize) -> Result<()> {
+        let what = format!("the number of children of `{artifact}`");
+        check("max_artifact_components", &what, count, self.max_artifact_components)
     }
+
+    pub(crate) fn check_batch(&self, count: usize) -> Result<()> {
+        let what = "the number of contents in a batch";
+        check("max_batch_size", what, count, self.max_batch_size)
+    }
+}
+
+pub(crate) fn check(name: &'static str, what: &str, given: usize, limit: usize) -> Result<()> {
+    if given <= limit {
+        return Ok(());
+    }
+    Err(Error::Limit { name, what: what.to_owned(), given: given as u64, limit: limit as u64 })
+}
+
+/// Checks an argument that counts from one.
+pub(crate) fn check_range(argument: &str, given: usize, max: usize) -> Result<()> {
+    if (1..=max).contains(&given) {
+        return Ok(());
+    }
+    Err(Error::invalid(argument, format!("is {given}; it can be 1 to {max}")))
 }

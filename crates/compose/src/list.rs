@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::config::{ArtifactConfig, ConfigType, ContentConfig, Loaded, Origin, Stage};
-use crate::error::Error;
+use crate::config::{ConfigType, Origin, Stage, Variable};
+use crate::error::Result;
 use crate::generator::{Listing, Source};
+use crate::limits::check_range;
 use crate::model::Timestamp;
+use crate::version::created_at;
 
 pub const MAX_LISTED: usize = 500;
 
@@ -75,7 +77,7 @@ pub struct ContentListResponse {
     pub total: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ListedContent {
     pub id: String,
     pub description: String,
@@ -114,7 +116,7 @@ pub struct ArtifactListResponse {
     pub total: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct ListedArtifact {
     pub id: String,
     pub title: String,
@@ -145,61 +147,90 @@ impl Compose {
             }
             Some(SourceFilter::Plugin) => {
                 listing.generators.retain(|_, one| one.source == Source::Plugin);
-                // Only what comes with us is absent rather than not there.
+                // Only built-in generators are listed as absent.
                 listing.absent.clear();
             }
         }
         GeneratorsResponse { success: true, listing }
     }
 
-    pub fn list_content(&self, request: &ListRequest) -> Result<ContentListResponse, Error> {
-        let mut all = Vec::new();
-        for id in self.inner.configs.ids(ConfigType::Content)? {
-            all.push(self.listed_content(&id)?);
-        }
-        let filter = &request.filter;
-        all.retain(|one| filter.fits(&[&one.id, &one.description], one.origin, one.versions > 0));
+    pub fn list_content(&self, request: &ListRequest) -> Result<ContentListResponse> {
+        let ids = self.inner.configs.ids(ConfigType::Content)?;
+        let mut all: Vec<ListedContent> =
+            ids.into_iter().map(|id| self.listed_content(id)).collect::<Result<_>>()?;
+        all.retain(|one| {
+            request.filter.fits(&[&one.id, &one.description], one.origin, one.versions > 0)
+        });
         let total = all.len();
-        sort(&mut all, request.sort, |one| one.generated_at);
-        all.truncate(limit(request)?);
+        sort_and_cut(&mut all, request, |one| one.generated_at)?;
         Ok(ContentListResponse { success: true, content: all, total })
     }
 
-    pub fn list_artifacts(&self, request: &ListRequest) -> Result<ArtifactListResponse, Error> {
-        let mut all = Vec::new();
-        for id in self.inner.configs.ids(ConfigType::Artifact)? {
-            all.push(self.listed_artifact(&id)?);
-        }
-        let filter = &request.filter;
+    pub fn list_artifacts(&self, request: &ListRequest) -> Result<ArtifactListResponse> {
+        let ids = self.inner.configs.ids(ConfigType::Artifact)?;
+        let mut all: Vec<ListedArtifact> =
+            ids.into_iter().map(|id| self.listed_artifact(id)).collect::<Result<_>>()?;
         all.retain(|one| {
             let texts = [one.id.as_str(), &one.title, &one.purpose];
-            filter.fits(&texts, one.origin, one.assembled_at.is_some())
+            request.filter.fits(&texts, one.origin, one.assembled_at.is_some())
         });
         let total = all.len();
-        sort(&mut all, request.sort, |one| one.assembled_at);
-        all.truncate(limit(request)?);
+        sort_and_cut(&mut all, request, |one| one.assembled_at)?;
         Ok(ArtifactListResponse { success: true, artifacts: all, total })
     }
 
-    /// A config that is broken is listed with what is wrong with it.
-    fn listed_content(&self, id: &str) -> Result<ListedContent, Error> {
-        let versions = self.inner.versions.list(id)?;
-        let mut listed = match self.inner.configs.content(id) {
-            Ok(loaded) => described_content(id, &loaded),
-            Err(error) => broken_content(id, &error),
+    /// A broken config is listed with its problem.
+    fn listed_content(&self, id: String) -> Result<ListedContent> {
+        let versions = self.inner.versions.list(&id)?;
+        let loaded = self.inner.configs.content(&id);
+        let listed = ListedContent {
+            id,
+            versions: versions.len(),
+            generated_at: versions.last().and_then(|name| created_at(name)),
+            latest_version: versions.into_iter().next_back(),
+            ..ListedContent::default()
         };
-        listed.versions = versions.len();
-        listed.generated_at = versions.last().and_then(|name| crate::version::created_at(name));
-        listed.latest_version = versions.into_iter().next_back();
-        Ok(listed)
+        let loaded = match loaded {
+            Err(error) => return Ok(ListedContent { problem: Some(error.to_string()), ..listed }),
+            Ok(loaded) => loaded,
+        };
+        let config = loaded.config;
+        let variables = config.generation.patterns.into_iter().flat_map(|one| one.variables);
+        let sources = config.inputs.into_iter().flat_map(|inputs| inputs.sources);
+        Ok(ListedContent {
+            description: config.metadata.description,
+            format: config.metadata.output_format,
+            origin: loaded.origin,
+            shadows_builtin: loaded.shadows_builtin,
+            stage: config.evolution.unwrap_or_default().stage,
+            variables: variables.map(ListedVariable::from).collect(),
+            sources: sources.map(|input| input.source).collect(),
+            ..listed
+        })
     }
 
-    fn listed_artifact(&self, id: &str) -> Result<ListedArtifact, Error> {
-        let mut listed = match self.inner.configs.artifact(id) {
-            Ok(loaded) => described_artifact(id, &loaded),
-            Err(error) => broken_artifact(id, &error),
+    fn listed_artifact(&self, id: String) -> Result<ListedArtifact> {
+        let loaded = self.inner.configs.artifact(&id);
+        let manifest = self.manifest(&id)?;
+        let mut listed = match loaded {
+            Err(error) => {
+                ListedArtifact { id, problem: Some(error.to_string()), ..ListedArtifact::default() }
+            }
+            Ok(loaded) => {
+                let (metadata, children) = (loaded.config.metadata, loaded.config.content.children);
+                ListedArtifact {
+                    id,
+                    title: metadata.title,
+                    purpose: metadata.purpose,
+                    outputs: metadata.outputs.into_iter().map(|output| output.file).collect(),
+                    children: children.into_iter().map(|child| child.id).collect(),
+                    origin: loaded.origin,
+                    shadows_builtin: loaded.shadows_builtin,
+                    ..ListedArtifact::default()
+                }
+            }
         };
-        if let Some(manifest) = self.manifest(id)? {
+        if let Some(manifest) = manifest {
             listed.assembled_at = Some(manifest.assembled_at);
             let written = manifest.outputs.into_keys();
             listed.written_elsewhere =
@@ -209,104 +240,33 @@ impl Compose {
     }
 }
 
+impl From<Variable> for ListedVariable {
+    fn from(Variable { name, required, description, .. }: Variable) -> Self {
+        Self { name, required, description }
+    }
+}
+
 impl ListFilter {
     fn fits(&self, texts: &[&str], origin: Origin, made: bool) -> bool {
-        let wanted = self.text.as_ref().map(|text| text.to_lowercase());
-        let has = |wanted: &str| texts.iter().any(|text| text.to_lowercase().contains(wanted));
-        wanted.is_none_or(|wanted| has(&wanted))
+        let text = self.text.as_ref().map(|text| text.to_lowercase());
+        text.is_none_or(|text| texts.iter().any(|one| one.to_lowercase().contains(&text)))
             && self.origin.is_none_or(|wanted| wanted == origin)
             && self.made.is_none_or(|wanted| wanted == made)
     }
 }
 
-fn limit(request: &ListRequest) -> Result<usize, Error> {
-    if (1..=MAX_LISTED).contains(&request.limit) {
-        return Ok(request.limit);
-    }
-    let problem = format!("is {}; it can be 1 to {MAX_LISTED}", request.limit);
-    Err(Error::invalid("limit", problem))
-}
-
-/// They come by id; what was never made comes last.
-fn sort<T>(all: &mut [T], by: Sort, time: impl Fn(&T) -> Option<Timestamp>) {
-    match by {
+/// Entries come sorted by id; those without a time are last in either order of time.
+fn sort_and_cut<T>(
+    all: &mut Vec<T>,
+    request: &ListRequest,
+    time: impl Fn(&T) -> Option<Timestamp>,
+) -> Result<()> {
+    check_range("limit", request.limit, MAX_LISTED)?;
+    match request.sort {
         Sort::Id => {}
         Sort::Newest => all.sort_by_key(|one| std::cmp::Reverse(time(one))),
         Sort::Oldest => all.sort_by_key(|one| time(one).map_or((1, 0), |time| (0, time.0))),
     }
-}
-
-fn described_content(id: &str, loaded: &Loaded<ContentConfig>) -> ListedContent {
-    let config = &loaded.config;
-    let variables = config.generation.patterns.iter().flat_map(|pattern| &pattern.variables);
-    let sources = config.inputs.iter().flat_map(|inputs| &inputs.sources);
-    ListedContent {
-        id: id.to_owned(),
-        description: config.metadata.description.clone(),
-        format: config.metadata.output_format.clone(),
-        origin: loaded.origin,
-        shadows_builtin: loaded.shadows_builtin,
-        stage: config.evolution.as_ref().map(|evolution| evolution.stage).unwrap_or_default(),
-        variables: variables
-            .map(|variable| ListedVariable {
-                name: variable.name.clone(),
-                required: variable.required,
-                description: variable.description.clone(),
-            })
-            .collect(),
-        sources: sources.map(|input| input.source.clone()).collect(),
-        versions: 0,
-        latest_version: None,
-        generated_at: None,
-        problem: None,
-    }
-}
-
-fn broken_content(id: &str, error: &Error) -> ListedContent {
-    ListedContent {
-        id: id.to_owned(),
-        description: String::new(),
-        format: String::new(),
-        origin: Origin::Workspace,
-        shadows_builtin: false,
-        stage: Stage::Draft,
-        variables: Vec::new(),
-        sources: Vec::new(),
-        versions: 0,
-        latest_version: None,
-        generated_at: None,
-        problem: Some(error.to_string()),
-    }
-}
-
-fn described_artifact(id: &str, loaded: &Loaded<ArtifactConfig>) -> ListedArtifact {
-    let config = &loaded.config;
-    let outputs = config.metadata.outputs.iter().map(|output| output.file.clone());
-    ListedArtifact {
-        id: id.to_owned(),
-        title: config.metadata.title.clone(),
-        purpose: config.metadata.purpose.clone(),
-        outputs: outputs.collect(),
-        written_elsewhere: Vec::new(),
-        children: config.content.children.iter().map(|child| child.id.clone()).collect(),
-        origin: loaded.origin,
-        shadows_builtin: loaded.shadows_builtin,
-        assembled_at: None,
-        problem: None,
-    }
-}
-
-fn broken_artifact(id: &str, error: &Error) -> ListedArtifact {
-    ListedArtifact {
-        id: id.to_owned(),
-        title: String::new(),
-        purpose: String::new(),
-        outputs: Vec::new(),
-        written_elsewhere: Vec::new(),
-        children: Vec::new(),
-        origin: Origin::Workspace,
-        shadows_builtin: false,
-        assembled_at: None,
-        problem: Some(error.to_string()),
-    }
+    all.truncate(request.limit);
+    Ok(())
 }

@@ -1,26 +1,24 @@
-//! Several texts as one: the strategies of composition.
+//! Composition strategies: concatenates texts, or merges them by format.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
-/// One after the other, with an empty line between.
+/// Joins texts with an empty line between them.
 pub(crate) fn concat<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let texts = texts.into_iter().map(|text| text.trim_matches(['\n', '\r']));
     let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     if texts.is_empty() { String::new() } else { texts.join("\n\n") + "\n" }
 }
 
-/// Into each other, by format. `texts` come with the id they have in messages.
-pub(crate) fn merge(format: &str, texts: &[(&str, &str)]) -> Result<String, Error> {
+/// Merges texts by format. Each comes with the id that errors name.
+pub(crate) fn merge(format: &str, texts: &[(&str, &str)]) -> Result<String> {
     match format.to_ascii_lowercase().as_str() {
         "json" => {
             let merged = merged(texts, |text| {
                 serde_json::from_str(text).map_err(|error| error.to_string())
             })?;
-            let mut text = serde_json::to_string_pretty(&merged).unwrap_or_default();
-            text.push('\n');
-            Ok(text)
+            Ok(serde_json::to_string_pretty(&merged).unwrap_or_default() + "\n")
         }
         "yaml" | "yml" => {
             let merged = merged(texts, yaml)?;
@@ -36,10 +34,7 @@ pub(crate) fn yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str(text).map_err(|error| error.to_string())
 }
 
-fn merged(
-    texts: &[(&str, &str)],
-    parse: impl Fn(&str) -> Result<Value, String>,
-) -> Result<Value, Error> {
+fn merged(texts: &[(&str, &str)], parse: impl Fn(&str) -> Result<Value, String>) -> Result<Value> {
     let mut all = Value::Null;
     for (id, text) in texts.iter().filter(|(_, text)| !text.trim().is_empty()) {
         let value = parse(text).map_err(|problem| Error::Merge {
@@ -50,8 +45,8 @@ fn merged(
     Ok(all)
 }
 
-/// Objects go into each other key by key, lists are joined without repeating what is there; of
-/// anything else, the later one stays.
+/// Objects are merged key by key, lists are joined without duplicates; otherwise the later value
+/// wins, unless it is null.
 pub(crate) fn deep(a: Value, b: Value) -> Value {
     match (a, b) {
         (Value::Object(mut a), Value::Object(b)) => {
@@ -74,7 +69,7 @@ pub(crate) fn deep(a: Value, b: Value) -> Value {
     }
 }
 
-/// A heading with what stands under it.
+/// A heading with its text and the sections below it.
 #[derive(Debug, Default)]
 struct Section {
     heading: String,
@@ -83,8 +78,8 @@ struct Section {
     below: Vec<Section>,
 }
 
-/// Sections with the same headings above them become one: the bodies follow each other under the
-/// heading that came first.
+/// Sections with the same path of headings become one, at the position of the first; their bodies
+/// follow each other.
 fn markdown<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut root = Section::default();
     for text in texts {
@@ -92,51 +87,50 @@ fn markdown<'a>(texts: impl Iterator<Item = &'a str>) -> String {
         for (heading, body) in sections(text) {
             let level = heading.as_ref().map_or(0, |heading| level(heading));
             if let Some(heading) = heading {
-                while section(&mut root, &path).level >= level {
+                while root.at(&path).level >= level {
                     path.pop();
                 }
-                let above = section(&mut root, &path);
-                path.push(place(above, &heading, level));
+                let index = root.at(&path).index_of(&heading, level);
+                path.push(index);
             }
             let body = body.trim_matches('\n');
-            let here = section(&mut root, &path);
+            let here = root.at(&path);
             if !body.trim().is_empty() && !here.body.iter().any(|known| known == body) {
                 here.body.push(body.to_owned());
             }
         }
     }
-    let mut out = Vec::new();
-    written(&root, &mut out);
-    concat(out.iter().map(String::as_str))
+    let mut parts = Vec::new();
+    root.collect(&mut parts);
+    concat(parts)
 }
 
-fn section<'a>(root: &'a mut Section, path: &[usize]) -> &'a mut Section {
-    path.iter().fold(root, |section, &place| &mut section.below[place])
-}
-
-/// Where the section with this heading is; a new one if there is none yet.
-fn place(above: &mut Section, heading: &str, level: usize) -> usize {
-    let same = |known: &Section| known.level == level && known.heading == heading;
-    if let Some(place) = above.below.iter().position(same) {
-        return place;
+impl Section {
+    fn at(&mut self, path: &[usize]) -> &mut Self {
+        path.iter().fold(self, |section, &index| &mut section.below[index])
     }
-    above.below.push(Section { heading: heading.to_owned(), level, ..Section::default() });
-    above.below.len() - 1
-}
 
-fn written(section: &Section, out: &mut Vec<String>) {
-    if section.level > 0 {
-        out.push(section.heading.clone());
+    /// The index of the section with this heading, which is added if it is new.
+    fn index_of(&mut self, heading: &str, level: usize) -> usize {
+        let same = |known: &Self| known.level == level && known.heading == heading;
+        self.below.iter().position(same).unwrap_or_else(|| {
+            self.below.push(Self { heading: heading.to_owned(), level, ..Self::default() });
+            self.below.len() - 1
+        })
     }
-    out.extend(section.body.iter().cloned());
-    section.below.iter().for_each(|below| written(below, out));
+
+    fn collect<'a>(&'a self, parts: &mut Vec<&'a str>) {
+        parts.push(&self.heading);
+        parts.extend(self.body.iter().map(String::as_str));
+        self.below.iter().for_each(|below| below.collect(parts));
+    }
 }
 
 fn level(heading: &str) -> usize {
     heading.chars().take_while(|c| *c == '#').count()
 }
 
-/// Headings with the text up to the next one; text in fences has none.
+/// Headings with the text up to the next one. Lines inside code fences are not headings.
 fn sections(text: &str) -> Vec<(Option<String>, String)> {
     let mut all: Vec<(Option<String>, String)> = vec![(None, String::new())];
     let mut fence: Option<(char, usize)> = None;
@@ -166,18 +160,13 @@ fn sections(text: &str) -> Vec<(Option<String>, String)> {
     all
 }
 
-/// What a `template` strategy sees of a child.
-pub(crate) fn children(texts: &[(&str, &str)]) -> Map<String, Value> {
-    texts.iter().map(|(id, text)| ((*id).to_owned(), Value::String((*text).to_owned()))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
 
     #[test]
-    fn values_go_into_each_other() {
+    fn merges_values_deeply() {
         let a = json!({"a": 1, "list": [1, 2], "in": {"x": 1}});
         let b = json!({"a": 2, "list": [2, 3], "in": {"y": 2}, "none": null});
         let all = json!({"a": 2, "list": [1, 2, 3], "in": {"x": 1, "y": 2}, "none": null});
@@ -185,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_is_merged_by_heading() {
+    fn merges_markdown_by_heading() {
         let one = "intro\n\n# A\n\none\n\n## Deep\n\nd1\n\n# B\n\nb\n";
         let two = "# A\n\ntwo\n\n## Deep\n\nd2\n\n```\n# no heading\n```\n";
         let all = "intro\n\n# A\n\none\n\ntwo\n\n## Deep\n\nd1\n\nd2\n\n```\n# no heading\n```\n\n# B\n\nb\n";

@@ -1,4 +1,4 @@
-//! Time, texts and hashes, as answers show them.
+//! Timestamps, excerpts, token counts and hashes, shared by requests and responses.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// Values that a generation is given.
+/// Values for the variables of a config.
 pub type Context = Map<String, Value>;
 
-/// How much of a content an answer repeats, in characters.
-pub const SHOWN: usize = 20_000;
+/// Characters of a text that a response repeats.
+const MAX_SHOWN: usize = 20_000;
 
-/// Milliseconds since 1970, in UTC. Programs see it as RFC 3339.
+/// Milliseconds since 1970 in UTC. Serialised as RFC 3339.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 const FORMAT: &str = "%Y-%m-%dT%H:%M:%S%.3fZ";
-/// The same without characters that a file name cannot have everywhere.
 const FILE_NAME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S-%3fZ";
 
 impl Timestamp {
@@ -36,12 +35,12 @@ impl Timestamp {
         DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
 
-    /// As part of a file's name: `2026-05-01T09-30-00-123Z`.
+    /// As part of a file name, where `:` is not portable: `2026-05-01T09-30-00-123Z`.
     pub(crate) fn file_name(self) -> String {
         self.date().format(FILE_NAME_FORMAT).to_string()
     }
 
-    /// Either form.
+    /// Reads both forms.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let date = [FORMAT, FILE_NAME_FORMAT]
             .into_iter()
@@ -88,18 +87,13 @@ impl JsonSchema for Timestamp {
 pub struct Shown {
     pub content: String,
     /// The rest is at `content://{id}`
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl Shown {
     pub fn of(text: &str) -> Self {
-        match text.char_indices().nth(SHOWN) {
+        match text.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => Self { content: text[..end].to_owned(), truncated: true },
             None => Self { content: text.to_owned(), truncated: false },
         }
@@ -124,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_and_read_in_both_forms() {
+    fn timestamps_round_trip_in_both_forms() {
         let time = Timestamp(1_766_829_600_123);
         assert_eq!(time.to_string(), "2025-12-27T10:00:00.123Z");
         assert_eq!(time.file_name(), "2025-12-27T10-00-00-123Z");

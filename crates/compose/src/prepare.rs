@@ -1,4 +1,4 @@
-//! What a generation needs, found and checked before anything is generated.
+//! Resolves and checks all inputs of a generation before any generator runs.
 
 use std::sync::Arc;
 
@@ -6,19 +6,20 @@ use serde_json::{Value, json};
 
 use crate::Compose;
 use crate::config::{ContentConfig, Pattern, SourceInput};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Result};
 use crate::generator::{Generator, Selection, fill_value, select};
 use crate::model::{Context, hash};
-use crate::sources::{self, NAMES};
+use crate::sources::NAMES;
 
-/// All that a generation needs, found and checked before anything is generated.
+/// A generation whose inputs are complete.
 pub(crate) struct Prepared<'a> {
     pub(crate) config: &'a ContentConfig,
     pub(crate) parts: Vec<Part>,
-    /// What the request gave.
+    /// The values of the request.
     pub(crate) given: Context,
-    /// What generators see.
+    /// The values of the request, defaults, and data of the sources.
     pub(crate) context: Context,
+    /// Ids of the sources that were read.
     pub(crate) sources: Vec<String>,
     pub(crate) inputs_hash: String,
     pub(crate) warnings: Vec<String>,
@@ -31,17 +32,16 @@ pub(crate) struct Part {
 }
 
 impl Compose {
-    /// Finds all that is needed. What is missing is an error before anything has run.
     pub(crate) fn prepare<'a>(
         &self,
         config: &'a ContentConfig,
         given: Context,
-    ) -> Result<Prepared<'a>, Error> {
+    ) -> Result<Prepared<'a>> {
         let size = serde_json::to_string(&given).map_or(usize::MAX, |text| text.len());
         self.inner.limits.check_size("the context", size)?;
         let mut context = with_defaults(config, &given)?;
         let parts = self.parts(config)?;
-        let (read, warnings) = self.read_sources(config, &mut context)?;
+        let (sources, warnings) = self.read_sources(config, &mut context)?;
         let mut inputs = json!({
             "patterns": config.generation.patterns,
             "elements": config.elements,
@@ -51,54 +51,44 @@ impl Compose {
             "context": context,
         });
         inputs.sort_all_objects();
-        Ok(Prepared {
-            config,
-            parts,
-            given,
-            context,
-            sources: read,
-            inputs_hash: hash(&inputs.to_string()),
-            warnings,
-        })
+        let inputs_hash = hash(&inputs.to_string());
+        Ok(Prepared { config, parts, given, context, sources, inputs_hash, warnings })
     }
 
     /// The generator of each pattern of a content config, whether or not it can be used here.
-    pub fn selections(&self, config: &ContentConfig) -> Result<Vec<Selection>, Error> {
+    pub fn selections(&self, config: &ContentConfig) -> Result<Vec<Selection>> {
         let patterns = config.generation.patterns.iter();
-        patterns.map(|pattern| Ok(self.chosen(config, pattern)?.0)).collect()
+        patterns.map(|pattern| Ok(self.resolve(config, pattern)?.0)).collect()
     }
 
-    fn parts(&self, config: &ContentConfig) -> Result<Vec<Part>, Error> {
+    fn parts(&self, config: &ContentConfig) -> Result<Vec<Part>> {
         let parts = config.generation.patterns.iter().map(|pattern| {
-            let (selection, template) = self.chosen(config, pattern)?;
+            let (selection, template) = self.resolve(config, pattern)?;
             let generator = self.inner.generators.ready(&selection)?;
             Ok(Part { generator, selection, template })
         });
         parts.collect()
     }
 
-    /// A pattern's generator and its template, wherever that lies.
-    pub(crate) fn chosen(
+    /// A pattern's generator and its template, read from its file if it has one.
+    pub(crate) fn resolve(
         &self,
         config: &ContentConfig,
         pattern: &Pattern,
-    ) -> Result<(Selection, Option<String>), Error> {
+    ) -> Result<(Selection, Option<String>)> {
         let template = match &pattern.template_file {
             None => pattern.template.clone(),
-            Some(path) => {
-                let text = self.inner.root.read(path, self.inner.limits.max_content_size_bytes)?;
-                Some(text.ok_or_else(|| Error::not_found(Kind::File, path, []))?)
-            }
+            Some(path) => Some(self.required_file(path)?),
         };
         Ok((select(pattern, template.as_deref(), &config.elements), template))
     }
 
-    /// Puts what the sources say into the context. What the request gave is there already.
+    /// Adds the data of the sources to the context. A value of the request replaces its source.
     fn read_sources(
         &self,
         config: &ContentConfig,
         context: &mut Context,
-    ) -> Result<(Vec<String>, Vec<String>), Error> {
+    ) -> Result<(Vec<String>, Vec<String>)> {
         let (mut read, mut warnings) = (Vec::new(), Vec::new());
         for input in config.inputs.iter().flat_map(|inputs| &inputs.sources) {
             if context.contains_key(&input.id) {
@@ -120,46 +110,27 @@ impl Compose {
         Ok((read, warnings))
     }
 
-    fn read_source(
-        &self,
-        id: &str,
-        input: &SourceInput,
-        context: &Context,
-    ) -> Result<Value, Error> {
-        let failed = |problem: String| Error::Source {
-            id: id.to_owned(),
-            name: input.source.clone(),
-            problem,
-        };
-        let max = self.inner.limits.max_content_size_bytes;
-        let params = fill_value(&Value::Object(input.params.clone()), context, max)
-            .map_err(|fault| fault.into_error(id))?;
-        let value = match (input.source.as_str(), &params) {
-            ("file", Value::Object(params)) => sources::read_file(&self.inner.root, params, max)?,
-            (name, params) if NAMES.contains(&name) => {
-                let read = self.inner.sources.read(name, params);
+    fn read_source(&self, id: &str, input: &SourceInput, context: &Context) -> Result<Value> {
+        let name = input.source.as_str();
+        let failed = |problem| Error::Source { id: id.to_owned(), name: name.to_owned(), problem };
+        let limits = &self.inner.limits;
+        let params = Value::Object(input.params.clone());
+        let params = fill_value(id, &params, context, limits.max_content_size_bytes)?;
+        let value = match name {
+            "file" => self.read_file_source(&params)?,
+            _ if NAMES.contains(&name) => {
+                let read = self.inner.sources.read(name, &params);
                 read.map_err(|error| failed(error.to_string()))?
             }
-            (name, _) => return Err(failed(format!("there is no source `{name}`"))),
+            _ => return Err(failed(format!("there is no source `{name}`"))),
         };
-        self.inner
-            .limits
-            .check_size(&format!("what source `{}` says", input.source), value.to_string().len())?;
+        limits.check_size(&format!("what source `{name}` says"), value.to_string().len())?;
         Ok(value)
     }
 }
 
-impl Prepared<'_> {
-    pub(crate) fn generators(&self) -> Vec<String> {
-        let mut types: Vec<String> =
-            self.parts.iter().map(|part| part.selection.generator_type.clone()).collect();
-        types.dedup();
-        types
-    }
-}
-
-/// What was given, and the defaults of variables that were not. None that is required is missing.
-fn with_defaults(config: &ContentConfig, given: &Context) -> Result<Context, Error> {
+/// Adds the defaults of variables that were not given. Fails if a required one has no value.
+fn with_defaults(config: &ContentConfig, given: &Context) -> Result<Context> {
     let mut context = given.clone();
     let variables = || config.generation.patterns.iter().flat_map(|pattern| &pattern.variables);
     for variable in variables() {

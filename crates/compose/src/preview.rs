@@ -1,13 +1,12 @@
-//! An artifact as it would be written, to look at: nothing is kept and no file is touched.
+//! Previews an artifact: composes its outputs without storing or writing anything.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::assemble::{ChildReport, Manifest, left_out};
+use crate::assemble::{ChildReport, is_ours, left_out};
 use crate::composition::Refresh;
-use crate::config::Output;
-use crate::error::Error;
+use crate::error::Result;
 use crate::model::{Context, Shown, count_tokens};
 use crate::validate::{Finding, findings};
 
@@ -64,15 +63,31 @@ impl Compose {
     pub fn preview_artifact(
         &self,
         request: &PreviewArtifactRequest,
-    ) -> Result<PreviewArtifactResponse, Error> {
+    ) -> Result<PreviewArtifactResponse> {
         let id = &request.artifact_config_id;
         let config = self.inner.configs.artifact(id)?.config;
-        let composed = self.compose(&config, request.context.as_ref(), Refresh::OnlyToLook)?;
+        let composed = self.compose(&config, request.context.as_ref(), Refresh::Preview)?;
         let known = self.manifest(id)?;
         let (mut outputs, mut found) = (Vec::new(), Vec::new());
         for (output, text) in &composed.outputs {
             found.extend(findings(&config.rules, text, &output.format));
-            outputs.push(self.previewed(known.as_ref(), output, text)?);
+            let effect = match self.file(&output.file)? {
+                None => OutputEffect::Creates,
+                Some(current) if current == *text => OutputEffect::Nothing,
+                Some(current) if is_ours(known.as_ref(), &output.file, &current) => {
+                    OutputEffect::Updates
+                }
+                Some(_) => OutputEffect::Overwrites,
+            };
+            outputs.push(PreviewedOutput {
+                file: output.file.clone(),
+                format: output.format.clone(),
+                size_bytes: text.len(),
+                lines: text.lines().count(),
+                tokens: count_tokens(text),
+                effect,
+                shown: Shown::of(text),
+            });
         }
         Ok(PreviewArtifactResponse {
             success: true,
@@ -81,30 +96,6 @@ impl Compose {
             warnings: left_out(&composed.children),
             children: composed.children,
             findings: found,
-        })
-    }
-
-    fn previewed(
-        &self,
-        known: Option<&Manifest>,
-        output: &Output,
-        text: &str,
-    ) -> Result<PreviewedOutput, Error> {
-        let max = self.inner.limits.max_content_size_bytes;
-        let effect = match self.inner.root.read(&output.file, max)? {
-            None => OutputEffect::Creates,
-            Some(there) if there == text => OutputEffect::Nothing,
-            Some(_) if self.is_ours(known, &output.file, text)? => OutputEffect::Updates,
-            Some(_) => OutputEffect::Overwrites,
-        };
-        Ok(PreviewedOutput {
-            file: output.file.clone(),
-            format: output.format.clone(),
-            size_bytes: text.len(),
-            lines: text.lines().count(),
-            tokens: count_tokens(text),
-            effect,
-            shown: Shown::of(text),
         })
     }
 }

@@ -1,23 +1,22 @@
-//! Data that generations read: from the other rooms, through a trait, and from files.
+//! Data that generations read: from the other domain crates, through a trait, and from files.
 //!
-//! Whoever implements [`Sources`] delivers, for each name, the JSON of the type below. Templates
-//! and the built-in configs rely on these fields. A digest should be the same as long as what it is
-//! about is the same — no clock in it — or nothing is ever skipped as unchanged.
+//! An implementation of [`Sources`] returns, for each name, the JSON of the digest type below.
+//! Templates and the built-in configs rely on these fields. A digest must depend on its data alone,
+//! not on the time: otherwise every generation looks changed, and none is skipped.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::error::Error;
-use crate::folder::Folder;
+use crate::Compose;
+use crate::error::{Error, Result};
 
-/// The names a config may use.
+/// The sources that a config may name.
 pub const NAMES: [&str; 6] = ["knowledge", "catalog", "clients", "gaps", "registry", "file"];
 
-/// What the other rooms know.
+/// Reads data from the other domain crates.
 pub trait Sources: Send + Sync {
     /// `params` is the JSON of [`KnowledgeParams`], [`CatalogParams`], [`ClientsParams`],
-    /// [`GapsParams`] or [`RegistryParams`]; the answer that of the digest of the same name.
+    /// [`GapsParams`] or [`RegistryParams`]; the result is the JSON of the digest of that name.
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError>;
 }
 
@@ -25,7 +24,7 @@ pub trait Sources: Send + Sync {
 #[error("{0}")]
 pub struct SourceError(pub String);
 
-/// Nothing is known.
+/// No source is available.
 #[derive(Debug, Clone, Copy)]
 pub struct NoSources;
 
@@ -35,17 +34,17 @@ impl Sources for NoSources {
     }
 }
 
-/// What `knowledge` is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `knowledge`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KnowledgeParams {
-    /// Only this base; all if none
+    /// Only this base; all if absent.
     pub base: Option<String>,
-    /// The nodes that help with this task, best first; all in the order of the files if none
+    /// The nodes that help with this task, best first; all in file order if absent.
     pub task: Option<String>,
-    /// Only nodes of these types, such as `guideline`; all if empty
+    /// Only nodes of these types, such as `guideline`; all if empty.
     pub types: Vec<String>,
-    /// Tokens of a text that is made of it: nodes with their titles, and names of what does not fit
+    /// Token budget for nodes with their titles, and for the names of omitted nodes.
     pub max_tokens: usize,
 }
 
@@ -55,41 +54,41 @@ impl Default for KnowledgeParams {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct KnowledgeDigest {
     pub bases: Vec<KnowledgeBase>,
-    /// As many as fit
+    /// As many as fit in the budget.
     pub nodes: Vec<KnowledgeNode>,
     pub total_tokens: usize,
-    /// What did not fit, and is not below another of these; as many as fit
+    /// Omitted nodes that are not below another omitted one; as many as fit in the budget.
     pub omitted: Vec<OmittedNode>,
-    /// How many did not fit, named or not
+    /// How many nodes were omitted, named or not.
     pub omitted_count: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct KnowledgeBase {
     pub name: String,
     pub files: usize,
     pub nodes: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct KnowledgeNode {
     pub id: String,
     pub base: String,
-    /// Such as `guides/SETUP.md#linux`
+    /// Such as `guides/SETUP.md#linux`.
     pub path: String,
     pub title: String,
     #[serde(rename = "type")]
     pub kind: String,
     pub status: String,
-    /// Its own text, without heading and metadata
+    /// The node's own text, without heading and metadata.
     pub text: String,
     pub tokens: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OmittedNode {
     pub id: String,
     pub path: String,
@@ -97,23 +96,23 @@ pub struct OmittedNode {
     pub tokens: usize,
 }
 
-/// What `catalog` is asked.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `catalog`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CatalogParams {
-    /// Ids of agents; all if empty
+    /// Ids of agents; all if empty.
     pub agents: Vec<String>,
-    /// Only this category; all if none
+    /// Only this category; all if absent.
     pub category: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CatalogDigest {
     pub agents: Vec<CatalogAgent>,
     pub categories: Vec<CatalogCategory>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CatalogAgent {
     pub id: String,
     pub name: String,
@@ -121,41 +120,41 @@ pub struct CatalogAgent {
     pub homepage: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CatalogCategory {
     pub name: String,
     pub capabilities: Vec<CatalogCapability>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CatalogCapability {
     pub name: String,
     pub description: String,
-    /// One for each of the digest's agents, in their order
+    /// One for each agent of the digest, in the same order.
     pub claims: Vec<CatalogClaim>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CatalogClaim {
-    /// The agent's id
+    /// The agent's id.
     pub agent: String,
-    /// `null` if it is not known
+    /// `null` if unknown, which is not the same as `false`.
     pub available: Option<bool>,
     pub tier: Option<String>,
     pub maturity: Option<String>,
-    /// The agent's own word for it
+    /// The agent's own term.
     pub terminology: Option<String>,
-    /// The best page about it
+    /// The first source of the claim.
     pub source_url: Option<String>,
 }
 
-/// What `clients` is asked: how a program that is an MCP server is made known to clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `clients`: the entry of an MCP server in the configuration of clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClientsParams {
-    /// The id or name of one client; all if none
+    /// The id or name of one client; all if absent.
     pub client: Option<String>,
-    /// What the server is called
+    /// The name of the server in the configuration.
     pub name: String,
     pub command: String,
     pub args: Vec<String>,
@@ -168,40 +167,40 @@ impl Default for ClientsParams {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClientsDigest {
     pub clients: Vec<ClientSetup>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClientSetup {
     pub id: String,
     pub name: String,
-    /// Where it goes: the project's file if there is such, or else the user's
+    /// Configuration files: the project's if the client has one, otherwise the user's.
     pub files: Vec<ClientFile>,
-    /// `json`, `jsonc`, `toml` or `yaml`
+    /// `json`, `jsonc`, `toml` or `yaml`.
     pub format: String,
-    /// A whole file with this server and no other
+    /// A complete file with this server only.
     pub snippet: String,
-    /// What a person does then
+    /// What the user does next.
     pub next: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClientFile {
     pub path: String,
-    /// `null` if it is the same on every system
+    /// `null` if the path is the same on every system.
     pub system: Option<String>,
 }
 
-/// What `gaps` is asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `gaps`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GapsParams {
     pub project: Option<String>,
-    /// How far to look back, from the end of today
+    /// Days to look back from the end of today.
     pub days: u32,
-    /// Entries in each list
+    /// Maximum number of entries of each list.
     pub top: usize,
 }
 
@@ -211,88 +210,88 @@ impl Default for GapsParams {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GapsDigest {
-    /// Days, such as `2026-05-01`
+    /// A day, such as `2026-05-01`.
     pub from: String,
     pub until: String,
     pub sessions: usize,
     pub calls: usize,
-    /// Those that wait for an answer, the most asked for first
+    /// Unanswered gaps, the most requested first.
     pub open: Vec<OpenGap>,
-    /// Those that were closed in this time
+    /// Gaps that were closed between `from` and `until`.
     pub closed: Vec<ClosedGap>,
     pub failed_asks: Vec<CountedAsk>,
     pub tools_never_called: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OpenGap {
     pub id: String,
-    /// In the users' own words
+    /// In the users' own words.
     pub label: String,
     pub asks: u64,
-    /// Explicit requests among them
+    /// Explicit requests among the asks.
     pub requests: u64,
     pub last_asked: String,
-    /// Other ways in which it was asked for
+    /// Other wordings of the same ask.
     pub wordings: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClosedGap {
     pub id: String,
     pub label: String,
-    /// What or who closed it
+    /// The title of the answer, or the person with their note.
     pub closed_by: String,
     pub closed_at: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CountedAsk {
     pub ask: String,
     pub count: usize,
     pub tools: Vec<String>,
 }
 
-/// What `registry` is asked.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `registry`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegistryParams {
-    /// Only skills that are active, unless true
+    /// Without it, only active skills.
     pub include_inactive: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RegistryDigest {
     pub agents: Vec<RegistryAgent>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RegistryAgent {
     pub id: i64,
     pub name: String,
     pub skills: Vec<RegistrySkill>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RegistrySkill {
     pub name: String,
     pub version: String,
     pub active: bool,
 }
 
-/// What `file` is asked: a file in the workspace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Parameters of `file`: a file in the workspace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileParams {
     pub path: String,
-    /// `text`, or `json` or `yaml` to have it parsed
+    /// `json` and `yaml` files are parsed.
     #[serde(default)]
     pub format: FileFormat,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileFormat {
     #[default]
@@ -301,22 +300,18 @@ pub enum FileFormat {
     Yaml,
 }
 
-/// `{path, text}`, or `{path, data}` if it is parsed.
-pub(crate) fn read_file(
-    root: &Folder,
-    params: &Map<String, Value>,
-    max: usize,
-) -> Result<Value, Error> {
-    let params: FileParams = serde_json::from_value(Value::Object(params.clone()))
-        .map_err(|error| Error::invalid("params", error.to_string()))?;
-    let Some(text) = root.read(&params.path, max)? else {
-        return Err(Error::not_found(crate::error::Kind::File, &params.path, []));
-    };
-    let data: Result<Value, String> = match params.format {
-        FileFormat::Text => return Ok(json!({"path": params.path, "text": text})),
-        FileFormat::Json => serde_json::from_str(&text).map_err(|error| error.to_string()),
-        FileFormat::Yaml => crate::merge::yaml(&text),
-    };
-    let data = data.map_err(|problem| Error::invalid(params.path.clone(), problem))?;
-    Ok(json!({"path": params.path, "data": data}))
+impl Compose {
+    /// `{path, text}`, or `{path, data}` if the file is parsed.
+    pub(crate) fn read_file_source(&self, params: &Value) -> Result<Value> {
+        let FileParams { path, format } = FileParams::deserialize(params)
+            .map_err(|error| Error::invalid("params", error.to_string()))?;
+        let text = self.required_file(&path)?;
+        let data: Result<Value, String> = match format {
+            FileFormat::Text => return Ok(json!({"path": path, "text": text})),
+            FileFormat::Json => serde_json::from_str(&text).map_err(|error| error.to_string()),
+            FileFormat::Yaml => crate::merge::yaml(&text),
+        };
+        let data = data.map_err(|problem| Error::invalid(path.clone(), problem))?;
+        Ok(json!({"path": path, "data": data}))
+    }
 }

@@ -1,4 +1,4 @@
-//! `query_ephemeral_storage` and `cleanup_ephemeral`: the versions there are, and which stay.
+//! `query_ephemeral_storage` and `cleanup_ephemeral`: lists stored versions, and removes old ones.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
-use crate::config::{ConfigType, Retrieval};
-use crate::error::Error;
+use crate::config::Retrieval;
+use crate::error::{Error, Result};
 use crate::id::check_id;
+use crate::limits::check_range;
 use crate::model::{Shown, Timestamp, yes};
-use crate::version::{Pinned, Version, created_at};
+use crate::version::{Pins, Version, created_at, is_pinned};
 
 pub const MAX_ENTRIES: usize = 500;
 
@@ -115,28 +116,21 @@ pub struct RemovedVersion {
 }
 
 impl Compose {
-    pub fn query_ephemeral_storage(&self, request: &QueryRequest) -> Result<QueryResponse, Error> {
-        if !(1..=MAX_ENTRIES).contains(&request.limit) {
-            let problem = format!("is {}; it can be 1 to {MAX_ENTRIES}", request.limit);
-            return Err(Error::invalid("limit", problem));
-        }
-        let contents = match &request.content_id {
-            Some(id) => vec![check_id(id)?.to_owned()],
-            None => self.inner.versions.contents()?,
-        };
+    pub fn query_ephemeral_storage(&self, request: &QueryRequest) -> Result<QueryResponse> {
+        check_range("limit", request.limit, MAX_ENTRIES)?;
+        let contents = self.one_or_all(request.content_id.as_deref())?;
         let mut response =
             QueryResponse { success: true, versions: Vec::new(), total: 0, contents: 0 };
         for id in &contents {
             let found = match self.inner.versions.retrieve(id, &request.retrieval) {
-                // Of all contents, some do not have the version.
+                // When all contents are queried, some do not have the version.
                 Err(Error::NotFound { .. }) if request.content_id.is_none() => Vec::new(),
                 other => other?,
             };
             response.total += found.len();
             response.contents += usize::from(!found.is_empty());
-            let room = request.limit - response.versions.len();
-            let shown = found.into_iter().rev().take(room);
-            response.versions.extend(shown.map(|one| stored(one, request.include_content)));
+            let newest = found.into_iter().rev().take(request.limit - response.versions.len());
+            response.versions.extend(newest.map(|one| stored(one, request.include_content)));
         }
         if response.total == 0
             && let Some(id) = &request.content_id
@@ -146,42 +140,48 @@ impl Compose {
         Ok(response)
     }
 
-    /// All of a content: `content://{id}[/{version}]`.
-    pub fn content(&self, id: &str, version: Option<&str>) -> Result<Version, Error> {
+    /// A stored version, the latest by default: `content://{id}[/{version}]`.
+    pub fn content(&self, id: &str, version: Option<&str>) -> Result<Version> {
         if let Some(version) = version {
             return self.inner.versions.load(id, version);
         }
-        if let Some(latest) = self.inner.versions.latest(id)? {
-            return Ok(latest);
-        }
-        self.inner.configs.content(id)?;
-        Err(Error::NotGenerated { id: id.to_owned() })
+        self.inner.versions.latest(id)?.ok_or_else(|| self.not_generated(id))
     }
 
-    /// Contents of which there is a version, sorted.
-    pub fn content_ids(&self) -> Result<Vec<String>, Error> {
+    /// A mistyped id is reported as unknown, not as a content without a version.
+    pub(crate) fn not_generated(&self, id: &str) -> Error {
+        let known = self.inner.configs.content(id);
+        known.err().unwrap_or_else(|| Error::NotGenerated { id: id.to_owned() })
+    }
+
+    fn one_or_all(&self, id: Option<&str>) -> Result<Vec<String>> {
+        match id {
+            Some(id) => Ok(vec![check_id(id)?.to_owned()]),
+            None => self.inner.versions.contents(),
+        }
+    }
+
+    /// Ids of contents that have a version, sorted.
+    pub fn content_ids(&self) -> Result<Vec<String>> {
         self.inner.versions.contents()
     }
 
     /// The versions of a content, oldest first.
-    pub fn version_ids(&self, id: &str) -> Result<Vec<String>, Error> {
+    pub fn version_ids(&self, id: &str) -> Result<Vec<String>> {
         self.inner.versions.list(id)
     }
 
-    pub fn cleanup_ephemeral(&self, request: &CleanupRequest) -> Result<CleanupResponse, Error> {
+    pub fn cleanup_ephemeral(&self, request: &CleanupRequest) -> Result<CleanupResponse> {
         let filter = &request.filter;
-        let contents = match &filter.content_id {
-            Some(id) => vec![check_id(id)?.to_owned()],
-            None => self.inner.versions.contents()?,
-        };
-        let fits = |id: &&String| {
+        let mut contents = self.one_or_all(filter.content_id.as_deref())?;
+        contents.retain(|id| {
             filter.prefix.as_ref().is_none_or(|prefix| id.starts_with(prefix.as_str()))
-        };
-        let pinned = self.pinned()?;
+        });
+        let pins = self.pins()?;
         let (mut removed, mut kept_count) = (Vec::new(), 0);
-        for id in contents.iter().filter(fits) {
+        for id in &contents {
             let versions = self.inner.versions.list(id)?;
-            let is_pinned = |version: &str| pinned.holds(id, version);
+            let is_pinned = |version: &str| is_pinned(&pins, id, version);
             let kept = kept(&versions, &request.retention, self.now(), &is_pinned);
             kept_count += kept.len();
             for version in versions.into_iter().filter(|version| !kept.contains(version)) {
@@ -200,21 +200,15 @@ impl Compose {
         })
     }
 
-    /// Versions that an artifact names.
-    pub(crate) fn pinned(&self) -> Result<Pinned, Error> {
-        let mut pinned = Pinned::default();
-        for id in self.inner.configs.ids(ConfigType::Artifact)? {
-            // A broken config names nothing, and is no reason to keep everything.
-            let Ok(artifact) = self.inner.configs.artifact(&id) else { continue };
-            for child in artifact.config.content.children {
-                pinned.add(child.id, child.retrieval_strategy);
-            }
-        }
-        Ok(pinned)
+    /// Versions that an artifact config names.
+    pub(crate) fn pins(&self) -> Result<Pins> {
+        let artifacts = self.inner.configs.valid_artifacts()?;
+        let children = artifacts.into_iter().flat_map(|artifact| artifact.config.content.children);
+        Ok(children.map(|child| (child.id, child.retrieval_strategy)).collect())
     }
 }
 
-/// The versions that any rule keeps. `versions` are of one content, oldest first.
+/// The versions that any rule of the retention keeps. `versions` are of one content, oldest first.
 pub fn kept(
     versions: &[String],
     retention: &Retention,
@@ -222,10 +216,10 @@ pub fn kept(
     is_pinned: &dyn Fn(&str) -> bool,
 ) -> BTreeSet<String> {
     let oldest = now.days_before(retention.keep_days);
-    let from_end = |place: usize| versions.len() - 1 - place;
-    let keeps = |(place, version): &(usize, &String)| {
-        from_end(*place) < retention.keep_versions
-            || (retention.keep_latest && from_end(*place) == 0)
+    let keeps = |(index, version): &(usize, &String)| {
+        let newer = versions.len() - 1 - index;
+        newer < retention.keep_versions
+            || (retention.keep_latest && newer == 0)
             || (retention.keep_days > 0 && created_at(version).is_some_and(|at| at >= oldest))
             || is_pinned(version)
     };

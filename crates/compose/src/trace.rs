@@ -1,11 +1,11 @@
-//! `trace_dependencies`: what an artifact is made of, and whether all of it is there.
+//! `trace_dependencies`: the children of an artifact, and whether each is ready.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Compose;
 use crate::config::{Child, ContentConfig};
-use crate::error::Error;
+use crate::error::Result;
 use crate::model::yes;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub enum Readiness {
     MissingConfig,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Dependency {
     pub id: String,
     pub required: bool,
@@ -61,14 +61,12 @@ pub struct Dependency {
 }
 
 impl Compose {
-    pub fn trace_dependencies(&self, request: &TraceRequest) -> Result<TraceResponse, Error> {
+    pub fn trace_dependencies(&self, request: &TraceRequest) -> Result<TraceResponse> {
         let config = self.inner.configs.artifact(&request.artifact_config_id)?.config;
         let mut children: Vec<&Child> = config.content.children.iter().collect();
         children.sort_by_key(|child| child.order);
-        let mut dependencies = Vec::new();
-        for child in children {
-            dependencies.push(self.dependency(child)?);
-        }
+        let dependencies = children.into_iter().map(|child| self.dependency(child));
+        let mut dependencies: Vec<Dependency> = dependencies.collect::<Result<_>>()?;
         let needed = dependencies.iter().filter(|one| one.required);
         let status = needed.filter_map(|one| one.status).max().unwrap_or(Readiness::Ready);
         if !request.check_status {
@@ -85,22 +83,17 @@ impl Compose {
         })
     }
 
-    fn dependency(&self, child: &Child) -> Result<Dependency, Error> {
+    fn dependency(&self, child: &Child) -> Result<Dependency> {
         let mut dependency = Dependency {
             id: child.id.clone(),
             required: child.required,
             status: Some(Readiness::Ready),
             path: child.path.clone(),
             retrieval: child.retrieval_strategy.to_string(),
-            generators: Vec::new(),
-            sources: Vec::new(),
-            required_variables: Vec::new(),
-            versions: 0,
-            problem: None,
+            ..Dependency::default()
         };
         if let Some(path) = &child.path {
-            let there = self.inner.root.read(path, self.inner.limits.max_content_size_bytes);
-            match there {
+            match self.file(path) {
                 Ok(Some(_)) => {}
                 Ok(None) => dependency.unready(Readiness::Incomplete, "there is no such file"),
                 Err(error) => dependency.unready(Readiness::Incomplete, &error.to_string()),
@@ -113,8 +106,9 @@ impl Compose {
             Ok(loaded) => self.describe(&mut dependency, &loaded.config),
         }
         let found = self.inner.versions.retrieve(&child.id, &child.retrieval_strategy);
-        let there = found.is_ok_and(|found| found.iter().any(|version| version.content.is_some()));
-        if !there && dependency.status == Some(Readiness::Ready) {
+        let is_stored =
+            found.is_ok_and(|found| found.iter().any(|version| version.content.is_some()));
+        if !is_stored && dependency.status == Some(Readiness::Ready) {
             dependency.unready(Readiness::Incomplete, "it has not been generated yet");
         }
         Ok(dependency)
@@ -122,7 +116,7 @@ impl Compose {
 
     fn describe(&self, dependency: &mut Dependency, config: &ContentConfig) {
         for pattern in &config.generation.patterns {
-            match self.chosen(config, pattern) {
+            match self.resolve(config, pattern) {
                 Ok((selection, _)) => {
                     if let Err(error) = self.inner.generators.ready(&selection) {
                         dependency.unready(Readiness::Incomplete, &error.to_string());
@@ -131,11 +125,9 @@ impl Compose {
                 }
                 Err(error) => dependency.unready(Readiness::Incomplete, &error.to_string()),
             }
-            let required = pattern
-                .variables
-                .iter()
-                .filter(|variable| variable.required && variable.default.is_none());
-            dependency.required_variables.extend(required.map(|variable| variable.name.clone()));
+            let required =
+                pattern.variables.iter().filter(|one| one.required && one.default.is_none());
+            dependency.required_variables.extend(required.map(|one| one.name.clone()));
         }
         let sources = config.inputs.iter().flat_map(|inputs| &inputs.sources);
         dependency.sources = sources.map(|input| input.source.clone()).collect();

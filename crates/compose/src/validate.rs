@@ -1,4 +1,4 @@
-//! `validate_content`: whether a content fulfils its rules.
+//! `validate_content`: checks texts against rules.
 
 use regex::RegexBuilder;
 use schemars::JsonSchema;
@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Compose;
-use crate::config::{ConfigType, Retrieval};
-use crate::error::{Error, Kind};
+use crate::config::ConfigType;
+use crate::error::{Error, Kind, Result};
 use crate::id::check_id;
 use crate::merge::yaml;
 use crate::model::count_tokens;
+use crate::version::Version;
 
-/// The size a compiled pattern may have: enough for any that a person writes.
+/// Limits a compiled pattern: ample for one that a person writes, too small for a hostile one.
 const PATTERN_BYTES: usize = 1_000_000;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -93,7 +94,7 @@ pub struct Finding {
 }
 
 impl Compose {
-    pub fn validate_content(&self, request: &ValidateRequest) -> Result<ValidateResponse, Error> {
+    pub fn validate_content(&self, request: &ValidateRequest) -> Result<ValidateResponse> {
         let (id, more) = (check_id(&request.content_or_config_id)?, &request.validation_rules);
         if request.config_type == Some(ConfigType::Artifact) {
             return self.validate_artifact(id, more);
@@ -102,12 +103,7 @@ impl Compose {
             Ok(loaded) => {
                 let mut rules = loaded.config.validation.unwrap_or_default().rules;
                 rules.extend(more.clone());
-                let latest = self.inner.versions.retrieve(id, &Retrieval::Latest)?;
-                let text = latest.first().and_then(|version| {
-                    let text = version.content.clone()?;
-                    Some((version.version.clone(), text, version.format.clone()))
-                });
-                Ok(checked(id, &rules, text))
+                Ok(validated(id, &rules, self.inner.versions.latest(id)?))
             }
             Err(Error::NotFound { .. })
                 if request.config_type.is_none()
@@ -115,52 +111,50 @@ impl Compose {
             {
                 self.validate_artifact(id, more)
             }
-            Err(Error::NotFound { .. }) => self.validate_orphan(id, more),
+            // The config was removed, or the content was generated from a draft.
+            Err(Error::NotFound { .. }) => {
+                let version = self.inner.versions.latest(id)?;
+                if version.is_none() {
+                    let known = self.inner.configs.ids(ConfigType::Content)?;
+                    return Err(Error::not_found(Kind::Config, id, &known));
+                }
+                Ok(validated(id, more, version))
+            }
             Err(error) => Err(error),
         }
     }
 
-    /// A content that was generated from a config that is gone, or from a draft.
-    fn validate_orphan(&self, id: &str, rules: &[Rule]) -> Result<ValidateResponse, Error> {
-        let Some(version) = self.inner.versions.latest(id)? else {
-            let known = self.inner.configs.ids(ConfigType::Content)?;
-            return Err(Error::not_found(Kind::Config, id, known.iter().map(String::as_str)));
-        };
-        let text = version.content.map(|text| (version.version, text, version.format));
-        Ok(checked(id, rules, text))
-    }
-
-    /// The files that an artifact has, as they are.
-    fn validate_artifact(&self, id: &str, more: &[Rule]) -> Result<ValidateResponse, Error> {
+    /// Validates the output files of an artifact as they are in the workspace.
+    fn validate_artifact(&self, id: &str, more: &[Rule]) -> Result<ValidateResponse> {
         let config = self.inner.configs.artifact(id)?.config;
         let rules = [config.rules.as_slice(), more].concat();
         let (mut found, mut rules_checked) = (Vec::new(), 0);
         for output in &config.metadata.outputs {
-            let text =
-                self.inner.root.read(&output.file, self.inner.limits.max_content_size_bytes)?;
-            match text {
+            match self.file(&output.file)? {
                 Some(text) => {
                     rules_checked = rules.len();
                     found.extend(findings(&rules, &text, &output.format));
                 }
-                None => found.push(not_there(format!("`{}` is not there", output.file))),
+                None => found.push(missing(format!("`{}` is not there", output.file))),
             }
         }
         Ok(counted(ConfigType::Artifact, id, None, rules_checked, found))
     }
 }
 
-/// What is there is held against the rules; that nothing is there is an error.
-fn checked(id: &str, rules: &[Rule], text: Option<(String, String, String)>) -> ValidateResponse {
-    if let Some((version, text, format)) = text {
-        let found = findings(rules, &text, &format);
-        return counted(ConfigType::Content, id, Some(version), rules.len(), found);
+/// Checks a stored text; a text that does not exist is an error.
+fn validated(id: &str, rules: &[Rule], version: Option<Version>) -> ValidateResponse {
+    if let Some(version) = version
+        && let Some(text) = &version.content
+    {
+        let found = findings(rules, text, &version.format);
+        return counted(ConfigType::Content, id, Some(version.version), rules.len(), found);
     }
-    let found = vec![not_there("nothing has been generated yet".to_owned())];
+    let found = vec![missing("nothing has been generated yet".to_owned())];
     counted(ConfigType::Content, id, None, 0, found)
 }
 
-fn not_there(message: String) -> Finding {
+fn missing(message: String) -> Finding {
     Finding { rule: "exists".to_owned(), severity: Severity::Error, message }
 }
 
@@ -187,14 +181,14 @@ fn counted(
     }
 }
 
-/// All that is not as the rules say. A rule that cannot be followed is a finding, too.
+/// Every violation of the rules. An invalid rule is a finding, too.
 pub(crate) fn findings(rules: &[Rule], text: &str, format: &str) -> Vec<Finding> {
     let found = rules.iter().flat_map(|rule| {
         let (severity, problems) = match problems(rule, text, format) {
             Ok(problems) => (rule.severity, problems),
-            Err(fault) => (Severity::Error, vec![format!("the rule is not one: {fault}")]),
+            Err(problem) => (Severity::Error, vec![format!("invalid rule: {problem}")]),
         };
-        let name = rule.id.clone().unwrap_or_else(|| rule.kind.name().to_owned());
+        let name = rule.id.clone().unwrap_or_else(|| rule.kind.to_string());
         problems.into_iter().map(move |message| Finding { rule: name.clone(), severity, message })
     });
     found.collect()
@@ -211,8 +205,8 @@ fn problems(rule: &Rule, text: &str, format: &str) -> Result<Vec<String>, String
         RuleType::Forbidden => {
             let text = text.to_lowercase();
             let words = words(config, "words")?;
-            let there = words.into_iter().filter(|word| text.contains(&word.to_lowercase()));
-            Ok(there.map(|word| format!("`{word}` is in it")).collect())
+            let found = words.into_iter().filter(|word| text.contains(&word.to_lowercase()));
+            Ok(found.map(|word| format!("`{word}` is in it")).collect())
         }
         RuleType::Format => {
             let named = config.get("format").and_then(Value::as_str).unwrap_or(format);
@@ -244,11 +238,10 @@ fn within(unit: &str, count: usize, config: &Map<String, Value>) -> Result<Vec<S
     if min.is_none() && max.is_none() {
         return Err("it needs `min` or `max`".to_owned());
     }
-    let short = min.filter(|min| count < *min);
-    let long = max.filter(|max| count > *max);
-    let short = short.map(|min| format!("it has {count} {unit}, fewer than {min}"));
-    let long = long.map(|max| format!("it has {count} {unit}, more than {max}"));
-    Ok(short.into_iter().chain(long).collect())
+    let few = min.filter(|min| count < *min).map(|min| format!("fewer than {min}"));
+    let many = max.filter(|max| count > *max).map(|max| format!("more than {max}"));
+    let problems = few.into_iter().chain(many);
+    Ok(problems.map(|problem| format!("it has {count} {unit}, {problem}")).collect())
 }
 
 fn words(config: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
@@ -257,33 +250,28 @@ fn words(config: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> 
     words.map(Iterator::collect).ok_or_else(|| format!("`{key}` is not a list"))
 }
 
+/// Keys of JSON and YAML, headings of anything else.
 fn required_fields(
     config: &Map<String, Value>,
     text: &str,
     format: &str,
 ) -> Result<Vec<String>, String> {
-    let fields = words(config, "fields")?;
-    let absent: Box<dyn Fn(&String) -> bool> = match format {
-        "json" | "yaml" | "yml" => match parsed(text, format) {
+    let mut fields = words(config, "fields")?;
+    if matches!(format, "json" | "yaml" | "yml") {
+        let value = match parsed(text, format) {
             Err(problem) => return Ok(vec![problem]),
-            Ok(value) => Box::new(move |field| {
-                value.pointer(&format!("/{}", field.replace('.', "/"))).is_none_or(Value::is_null)
-            }),
-        },
-        _ => {
-            let headings: Vec<String> = text
-                .lines()
-                .filter(|line| line.starts_with('#'))
-                .map(|line| line.trim_start_matches('#').trim().to_lowercase())
-                .collect();
-            Box::new(move |field| !headings.contains(&field.trim().to_lowercase()))
-        }
-    };
-    Ok(fields
-        .iter()
-        .filter(|field| absent(field))
-        .map(|field| format!("`{field}` is missing"))
-        .collect())
+            Ok(value) => value,
+        };
+        fields.retain(|field| {
+            value.pointer(&format!("/{}", field.replace('.', "/"))).is_none_or(Value::is_null)
+        });
+    } else {
+        let headings = text.lines().filter(|line| line.starts_with('#'));
+        let headings: Vec<String> =
+            headings.map(|line| line.trim_start_matches('#').trim().to_lowercase()).collect();
+        fields.retain(|field| !headings.contains(&field.trim().to_lowercase()));
+    }
+    Ok(fields.iter().map(|field| format!("`{field}` is missing")).collect())
 }
 
 fn pattern(config: &Map<String, Value>, text: &str) -> Result<Vec<String>, String> {
@@ -312,17 +300,8 @@ fn parsed(text: &str, format: &str) -> Result<Value, String> {
     }
 }
 
-impl RuleType {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Tokens => "tokens",
-            Self::Lines => "lines",
-            Self::RequiredFields => "required_fields",
-            Self::Pattern => "pattern",
-            Self::Forbidden => "forbidden",
-            Self::Format => "format",
-            Self::Schema => "schema",
-        }
+impl std::fmt::Display for RuleType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
     }
 }

@@ -1,4 +1,4 @@
-//! What was generated: every time a version, and none ever half.
+//! Stored versions of generated texts, one file each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Files;
 use crate::config::Retrieval;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 use crate::folder::{Durability, Folder};
 use crate::id::{check_id, check_version};
 use crate::limits::Limits;
 use crate::model::{Context, Timestamp, hash};
 
 const FOLDER: &str = "content";
-/// What a version's file has besides the content, at most.
-const BESIDES: usize = 20_000_000;
+/// Bytes of a version's file in addition to the text.
+const MAX_METADATA: usize = 20_000_000;
 
 /// One version of a content, as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub struct Version {
 pub(crate) struct Versions {
     state: Arc<Folder>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
-    /// The time of the last version: no two have the same.
+    /// The time of the last version: each version gets another one.
     last: Arc<AtomicI64>,
     max_bytes: usize,
     retention_days: u32,
@@ -62,83 +62,80 @@ impl Versions {
             state,
             clock,
             last: Arc::new(AtomicI64::new(i64::MIN)),
-            max_bytes: limits.max_content_size_bytes.saturating_mul(6) + BESIDES,
+            // JSON escapes a byte of text with up to six.
+            max_bytes: limits.max_content_size_bytes.saturating_mul(6) + MAX_METADATA,
             retention_days: limits.ephemeral_retention_days,
         }
     }
 
-    /// Contents of which there is a version, sorted.
-    pub(crate) fn contents(&self) -> Result<Vec<String>, Error> {
+    /// Ids of contents that have a version, sorted.
+    pub(crate) fn contents(&self) -> Result<Vec<String>> {
         let names = self.state.names(FOLDER)?;
         Ok(names.into_iter().filter(|name| check_id(name).is_ok()).collect())
     }
 
     /// The versions of a content, oldest first.
-    pub(crate) fn list(&self, id: &str) -> Result<Vec<String>, Error> {
+    pub(crate) fn list(&self, id: &str) -> Result<Vec<String>> {
         let names = self.state.stems(&format!("{FOLDER}/{}", check_id(id)?))?;
         Ok(names.into_iter().filter(|name| created_at(name).is_some()).collect())
     }
 
-    pub(crate) fn load(&self, id: &str, version: &str) -> Result<Version, Error> {
+    pub(crate) fn load(&self, id: &str, version: &str) -> Result<Version> {
         let path = file(check_id(id)?, check_version(version)?);
         let Some(text) = self.state.read(&path, self.max_bytes)? else {
             let known = self.list(id).unwrap_or_default();
-            return Err(Error::not_found(Kind::Version, version, known.iter().map(String::as_str)));
+            return Err(Error::not_found(Kind::Version, version, &known));
         };
         serde_json::from_str(&text).map_err(|error| {
             Error::storage(format!("`{path}` is damaged"), std::io::Error::other(error))
         })
     }
 
-    pub(crate) fn latest(&self, id: &str) -> Result<Option<Version>, Error> {
+    pub(crate) fn latest(&self, id: &str) -> Result<Option<Version>> {
         self.list(id)?.last().map(|version| self.load(id, version)).transpose()
     }
 
-    /// Those that are asked for, oldest first.
-    pub(crate) fn retrieve(&self, id: &str, which: &Retrieval) -> Result<Vec<Version>, Error> {
+    /// The requested versions, oldest first.
+    pub(crate) fn retrieve(&self, id: &str, which: &Retrieval) -> Result<Vec<Version>> {
         let mut names = self.list(id)?;
         match which {
             Retrieval::Latest => drop(names.drain(..names.len().saturating_sub(1))),
             Retrieval::All => {}
             Retrieval::Version(version) => return self.load(id, version).map(|one| vec![one]),
-            Retrieval::Timestamp(start) => names.retain(|name| was_made(name, start)),
+            Retrieval::Timestamp(start) => names.retain(|name| matches_time(name, start)),
         }
         names.iter().map(|name| self.load(id, name)).collect()
     }
 
-    /// Gives a version its time and name, keeps it, and lets go of those past their time, but for
-    /// those that are `pinned`.
+    /// Assigns a time and a name, stores the version, and removes versions past the retention time
+    /// that no pin keeps.
     pub(crate) fn save(
         &self,
         mut version: Version,
-        pinned: impl FnOnce() -> Result<Pinned, Error>,
-    ) -> Result<Version, Error> {
+        pins: impl FnOnce() -> Result<Pins>,
+    ) -> Result<Version> {
         let time = self.next_time();
         let salt = format!("{}{}{}", version.content_hash, time.0, std::process::id());
         version.created_at = time;
         version.version = format!("{}-{}", time.file_name(), &hash(&salt)[..6]);
         self.put(&version)?;
-        self.expire(&version.content_id, pinned)?;
+        self.expire(&version.content_id, pins)?;
         Ok(version)
     }
 
-    pub(crate) fn put(&self, version: &Version) -> Result<(), Error> {
+    pub(crate) fn put(&self, version: &Version) -> Result<()> {
         let text = serde_json::to_string(version).unwrap_or_default();
         self.state.write(&file(&version.content_id, &version.version), &text, Durability::Cached)
     }
 
-    pub(crate) fn remove(&self, id: &str, version: &str) -> Result<(), Error> {
+    pub(crate) fn remove(&self, id: &str, version: &str) -> Result<()> {
         self.state.remove(&file(check_id(id)?, check_version(version)?))?;
         self.state.remove_empty(&format!("{FOLDER}/{id}"));
         Ok(())
     }
 
-    /// Removes what is older than the limit, but never the latest.
-    fn expire(
-        &self,
-        id: &str,
-        pinned: impl FnOnce() -> Result<Pinned, Error>,
-    ) -> Result<(), Error> {
+    /// Removes versions older than the limit, but never the latest.
+    fn expire(&self, id: &str, pins: impl FnOnce() -> Result<Pins>) -> Result<()> {
         let oldest = (self.clock)().days_before(self.retention_days);
         let mut versions = self.list(id)?;
         versions.pop();
@@ -146,8 +143,8 @@ impl Versions {
         if versions.is_empty() {
             return Ok(());
         }
-        let pinned = pinned()?;
-        for version in versions.iter().filter(|version| !pinned.holds(id, version)) {
+        let pins = pins()?;
+        for version in versions.iter().filter(|version| !is_pinned(&pins, id, version)) {
             self.remove(id, version)?;
         }
         Ok(())
@@ -161,41 +158,28 @@ impl Versions {
     }
 }
 
-/// Versions that artifacts name, by content: nobody removes these behind their back.
-#[derive(Debug, Default)]
-pub(crate) struct Pinned(Vec<(String, Retrieval)>);
+/// Versions that artifact configs name, by content. Cleanup and expiry keep them.
+pub(crate) type Pins = Vec<(String, Retrieval)>;
 
-impl Pinned {
-    pub(crate) fn add(&mut self, content_id: String, which: Retrieval) {
-        self.0.push((content_id, which));
-    }
-
-    pub(crate) fn holds(&self, id: &str, version: &str) -> bool {
-        self.0.iter().filter(|(content, _)| content == id).any(|(_, which)| match which {
-            Retrieval::Version(named) => named == version,
-            Retrieval::Timestamp(start) => was_made(version, start),
-            Retrieval::Latest | Retrieval::All => false,
-        })
-    }
-}
-
-impl std::fmt::Debug for Versions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Versions").finish_non_exhaustive()
-    }
+pub(crate) fn is_pinned(pins: &[(String, Retrieval)], id: &str, version: &str) -> bool {
+    pins.iter().filter(|(content, _)| content == id).any(|(_, which)| match which {
+        Retrieval::Version(named) => named == version,
+        Retrieval::Timestamp(start) => matches_time(version, start),
+        Retrieval::Latest | Retrieval::All => false,
+    })
 }
 
 fn file(id: &str, version: &str) -> String {
     format!("{FOLDER}/{id}/{version}.json")
 }
 
-/// Whether a version was made then; `start` is the beginning of its name or of its time.
-fn was_made(version: &str, start: &str) -> bool {
+/// `start` is the beginning of a version's name or of its time.
+fn matches_time(version: &str, start: &str) -> bool {
     let time = created_at(version).map(|time| time.to_string());
     version.starts_with(start) || time.is_some_and(|time| time.starts_with(start))
 }
 
-/// When a version was made, from its name.
+/// The time in a version's name.
 pub(crate) fn created_at(version: &str) -> Option<Timestamp> {
     let (time, _) = version.rsplit_once('-')?;
     Timestamp::parse(time)

@@ -1,10 +1,11 @@
-//! An artifact config: files, and what they are put together from.
+//! Artifact configs: output files, and the children they are assembled from.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::SchemaRef;
+use crate::model::yes;
 use crate::validate::Rule;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,10 +103,6 @@ pub struct Child {
     pub retrieval_strategy: Retrieval,
 }
 
-fn yes() -> bool {
-    true
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Piece {
@@ -128,7 +125,7 @@ pub enum Retrieval {
     Latest,
     All,
     Version(String),
-    /// Those made then, such as `timestamp:2026-05-01`
+    /// Those generated at this time: a prefix, such as `timestamp:2026-05-01`
     Timestamp(String),
 }
 

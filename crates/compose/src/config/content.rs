@@ -1,10 +1,11 @@
-//! A content config: one text, and how it is made.
+//! Content configs: how one text is generated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SchemaRef;
+use crate::model::yes;
 use crate::validate::Rule;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -157,10 +158,6 @@ pub struct SourceInput {
     /// If false, a source that fails is `none` in the context
     #[serde(default = "yes")]
     pub required: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

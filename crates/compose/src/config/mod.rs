@@ -1,4 +1,5 @@
-//! What to generate, and what to put together: content configs and artifact configs.
+//! Content configs, which describe how one text is generated, and artifact configs, which describe
+//! the files that are assembled from them.
 
 mod artifact;
 mod content;
@@ -19,7 +20,7 @@ pub use content::{
     SourceInput, Stage, Validation, Variable,
 };
 pub use schema::{SCHEMAS, schema};
-pub(crate) use schema::{artifact_of, content_of, parsed, revised};
+pub(crate) use schema::{artifact_of, content_of, parsed, patched};
 pub(crate) use store::Configs;
 pub use store::{Config, Loaded, Origin};
 

@@ -1,5 +1,6 @@
-//! The schemas of configs, and configs held against them.
+//! The JSON Schemas of configs, and validation of configs.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
@@ -8,14 +9,14 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{ArtifactConfig, Config, ConfigType, ContentConfig, Issue, Piece};
-use crate::error::Error;
+use super::{ArtifactConfig, CompositionStrategy, Config, ConfigType, ContentConfig, Issue, Piece};
+use crate::error::{Error, Result};
 use crate::id::{check_id, check_output, check_path};
 
-/// The names of the schemas there are.
+/// The names that [`schema`] knows.
 pub const SCHEMAS: [&str; 3] = ["content", "artifact", "plugin"];
 
-/// The JSON Schema of configs of a kind, or of a plugin.
+/// The JSON Schema of a type of config, or of a plugin.
 pub fn schema(name: &str) -> Option<Value> {
     match name {
         "content" => Some(generated::<ContentConfig>()),
@@ -37,49 +38,44 @@ fn validator<T: JsonSchema>() -> Validator {
     jsonschema::validator_for(&generated::<T>()).expect("a generated schema is a schema")
 }
 
-/// A config of this kind, or all that is wrong with it.
-pub(crate) fn parsed(config_type: ConfigType, id: &str, data: &Value) -> Result<Config, Error> {
+/// Parses a config; the error lists every issue.
+pub(crate) fn parsed(config_type: ConfigType, id: &str, data: &Value) -> Result<Config> {
     match config_type {
-        ConfigType::Content => content_of(id, data).map(Config::content),
-        ConfigType::Artifact => artifact_of(id, data).map(Config::artifact),
+        ConfigType::Content => Ok(Config::Content(Box::new(content_of(id, data)?))),
+        ConfigType::Artifact => Ok(Config::Artifact(Box::new(artifact_of(id, data)?))),
     }
 }
 
-pub(crate) fn content_of(id: &str, data: &Value) -> Result<ContentConfig, Error> {
-    let config: ContentConfig = read(ConfigType::Content, &CONTENT, id, data)?;
-    refuse(ConfigType::Content, id, content_issues(&config))?;
-    Ok(config)
+pub(crate) fn content_of(id: &str, data: &Value) -> Result<ContentConfig> {
+    read(ConfigType::Content, &CONTENT, content_issues, id, data)
 }
 
-pub(crate) fn artifact_of(id: &str, data: &Value) -> Result<ArtifactConfig, Error> {
-    let config: ArtifactConfig = read(ConfigType::Artifact, &ARTIFACT, id, data)?;
-    refuse(ConfigType::Artifact, id, artifact_issues(&config))?;
-    Ok(config)
+pub(crate) fn artifact_of(id: &str, data: &Value) -> Result<ArtifactConfig> {
+    read(ConfigType::Artifact, &ARTIFACT, artifact_issues, id, data)
 }
 
 fn read<T: DeserializeOwned>(
     config_type: ConfigType,
     validator: &Validator,
+    issues_of: fn(&T) -> Vec<Issue>,
     id: &str,
     data: &Value,
-) -> Result<T, Error> {
-    let issues = validator.iter_errors(data).map(|error| Issue {
+) -> Result<T> {
+    let check = |issues: Vec<Issue>| {
+        if issues.is_empty() {
+            return Ok(());
+        }
+        Err(Error::InvalidConfig { config_type, id: id.to_owned(), issues })
+    };
+    let schema_issues = validator.iter_errors(data).map(|error| Issue {
         path: json_path(error.instance_path().as_str()),
         message: crate::error::shortened_to(&error.to_string(), 300),
     });
-    refuse(config_type, id, issues.collect())?;
-    serde_json::from_value(data.clone()).map_err(|error| Error::InvalidConfig {
-        config_type,
-        id: id.to_owned(),
-        issues: vec![Issue { path: "$".to_owned(), message: error.to_string() }],
-    })
-}
-
-fn refuse(config_type: ConfigType, id: &str, issues: Vec<Issue>) -> Result<(), Error> {
-    if issues.is_empty() {
-        return Ok(());
-    }
-    Err(Error::InvalidConfig { config_type, id: id.to_owned(), issues })
+    check(schema_issues.collect())?;
+    let config: T = serde_json::from_value(data.clone())
+        .map_err(|error| Error::invalid_config(config_type, id, "$", error.to_string()))?;
+    check(issues_of(&config))?;
+    Ok(config)
 }
 
 /// `/elements/0/name` as `$.elements[0].name`.
@@ -95,89 +91,102 @@ fn json_path(pointer: &str) -> String {
     path
 }
 
-/// What a schema cannot say.
-fn content_issues(config: &ContentConfig) -> Vec<Issue> {
-    let mut issues = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
-    for (index, element) in config.elements.iter().enumerate() {
-        if names.contains(&element.name.as_str()) {
-            issues.push(issue(format!("$.elements[{index}].name"), "is the name of another one"));
-        }
-        names.push(&element.name);
+/// Collects what a schema cannot express.
+#[derive(Default)]
+struct Issues(Vec<Issue>);
+
+impl Issues {
+    fn add(&mut self, path: String, message: impl Into<String>) {
+        self.0.push(Issue { path, message: message.into() });
     }
-    for (index, pattern) in config.generation.patterns.iter().enumerate() {
-        let place = format!("$.generation.patterns[{index}]");
-        if pattern.template.is_some() && pattern.template_file.is_some() {
-            issues.push(issue(place.clone(), "has both a template and a template_file"));
+
+    fn add_error<T>(&mut self, path: String, outcome: Result<T>) {
+        if let Err(error) = outcome {
+            self.add(path, error.to_string());
         }
-        if let Some(Err(error)) = pattern.template_file.as_deref().map(check_path) {
-            issues.push(issue(format!("{place}.template_file"), error.to_string()));
+    }
+
+    /// `path` locates the field by its index.
+    fn add_repeated<'a>(
+        &mut self,
+        names: impl Iterator<Item = &'a String>,
+        path: impl Fn(usize) -> String,
+        message: &str,
+    ) {
+        let mut known = BTreeSet::new();
+        for (index, name) in names.enumerate() {
+            if !known.insert(name) {
+                self.add(path(index), message);
+            }
+        }
+    }
+}
+
+fn content_issues(config: &ContentConfig) -> Vec<Issue> {
+    let mut issues = Issues::default();
+    let elements = config.elements.iter().map(|element| &element.name);
+    issues.add_repeated(
+        elements,
+        |index| format!("$.elements[{index}].name"),
+        "is the name of another one",
+    );
+    for (index, pattern) in config.generation.patterns.iter().enumerate() {
+        let path = format!("$.generation.patterns[{index}]");
+        if let Some(file) = &pattern.template_file {
+            issues.add_error(format!("{path}.template_file"), check_path(file));
+            if pattern.template.is_some() {
+                issues.add(path, "has both a template and a template_file");
+            }
         }
     }
     let sources = config.inputs.iter().flat_map(|inputs| &inputs.sources);
-    let mut ids: Vec<&str> = Vec::new();
-    for (index, source) in sources.enumerate() {
-        if ids.contains(&source.id.as_str()) {
-            let place = format!("$.inputs.sources[{index}].id");
-            issues.push(issue(place, "is the id of another source"));
-        }
-        ids.push(&source.id);
-    }
-    issues
+    issues.add_repeated(
+        sources.map(|source| &source.id),
+        |index| format!("$.inputs.sources[{index}].id"),
+        "is the id of another source",
+    );
+    issues.0
 }
 
 fn artifact_issues(config: &ArtifactConfig) -> Vec<Issue> {
-    let mut issues = Vec::new();
+    let mut issues = Issues::default();
     for (index, output) in config.metadata.outputs.iter().enumerate() {
-        if let Err(error) = check_output(&output.file) {
-            issues.push(issue(format!("$.metadata.outputs[{index}].file"), error.to_string()));
-        }
+        let path = format!("$.metadata.outputs[{index}].file");
+        issues.add_error(path, check_output(&output.file));
     }
-    let mut ids: Vec<&str> = Vec::new();
-    for (index, child) in config.content.children.iter().enumerate() {
-        let place = format!("$.content.children[{index}]");
-        if let Err(error) = check_id(&child.id) {
-            issues.push(issue(format!("{place}.id"), error.to_string()));
-        }
-        if let Some(Err(error)) = child.path.as_deref().map(check_path) {
-            issues.push(issue(format!("{place}.path"), error.to_string()));
-        }
-        if ids.contains(&child.id.as_str()) {
-            issues.push(issue(format!("{place}.id"), "is the id of another child"));
-        }
-        ids.push(&child.id);
+    let children = &config.content.children;
+    for (index, child) in children.iter().enumerate() {
+        let path = |field: &str| format!("$.content.children[{index}].{field}");
+        issues.add_error(path("id"), check_id(&child.id));
+        issues.add_error(path("path"), child.path.as_deref().map(check_path).transpose());
     }
+    issues.add_repeated(
+        children.iter().map(|child| &child.id),
+        |index| format!("$.content.children[{index}].id"),
+        "is the id of another child",
+    );
     for (index, piece) in config.content.custom.iter().enumerate() {
         if let Piece::Child(id) = piece
-            && !ids.contains(&id.as_str())
+            && !children.iter().any(|child| child.id == *id)
         {
-            issues.push(issue(format!("$.content.custom[{index}]"), "is no child's id"));
+            issues.add(format!("$.content.custom[{index}]"), "is no child's id");
         }
     }
-    issues.extend(strategy_issue(config));
-    issues
-}
-
-/// A strategy needs what it works with.
-fn strategy_issue(config: &ArtifactConfig) -> Option<Issue> {
-    use super::CompositionStrategy::{Custom, Template};
     match config.metadata.composition_strategy {
-        Template if config.content.template.is_none() => {
-            Some(issue("$.content.template".to_owned(), "is what the strategy `template` needs"))
+        CompositionStrategy::Template if config.content.template.is_none() => {
+            let needed = "is what the strategy `template` needs";
+            issues.add("$.content.template".to_owned(), needed);
         }
-        Custom if config.content.custom.is_empty() => {
-            Some(issue("$.content.custom".to_owned(), "is what the strategy `custom` needs"))
+        CompositionStrategy::Custom if config.content.custom.is_empty() => {
+            issues.add("$.content.custom".to_owned(), "is what the strategy `custom` needs");
         }
-        _ => None,
+        _ => {}
     }
+    issues.0
 }
 
-fn issue(path: String, message: impl Into<String>) -> Issue {
-    Issue { path, message: message.into() }
-}
-
-/// Applies a merge patch (RFC 7396): `null` removes, objects go into each other.
-pub(crate) fn revised(mut data: Value, patch: &Value) -> Value {
+/// Applies a JSON merge patch (RFC 7396): `null` removes a key, objects are merged.
+pub(crate) fn patched(mut data: Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else { return patch.clone() };
     if !data.is_object() {
         data = Value::Object(serde_json::Map::new());
@@ -188,7 +197,7 @@ pub(crate) fn revised(mut data: Value, patch: &Value) -> Value {
                 fields.shift_remove(key);
             } else {
                 let old = fields.get(key).cloned().unwrap_or(Value::Null);
-                fields.insert(key.clone(), revised(old, change));
+                fields.insert(key.clone(), patched(old, change));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where configs lie: those of the workspace, and those that come with us.
+//! Reads and writes configs: those of the workspace, and the built-in ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,62 +8,54 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ArtifactConfig, ConfigType, ContentConfig, artifact_of, content_of};
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 use crate::folder::{Durability, Folder};
 use crate::id::check_id;
 
-/// Below the root of the workspace. Configs are saved here, and read from nowhere else.
+/// Below the workspace root. Configs are saved here, and no other folder is read.
 const FOLDER: &str = ".kenning/compose";
 
-/// Built in: `data/compose` at the root of the repository.
-const BUILTIN: [&str; 12] = [
-    include_str!("../../../../data/compose/agents-md.content.json"),
-    include_str!("../../../../data/compose/agents-md.artifact.json"),
-    include_str!("../../../../data/compose/claude-md.content.json"),
-    include_str!("../../../../data/compose/claude-md.artifact.json"),
-    include_str!("../../../../data/compose/client-config.content.json"),
-    include_str!("../../../../data/compose/client-config.artifact.json"),
-    include_str!("../../../../data/compose/capability-comparison.content.json"),
-    include_str!("../../../../data/compose/capability-comparison.artifact.json"),
-    include_str!("../../../../data/compose/gap-report.content.json"),
-    include_str!("../../../../data/compose/gap-report.artifact.json"),
-    include_str!("../../../../data/compose/gherkin-from-plan.content.json"),
-    include_str!("../../../../data/compose/gherkin-from-plan.artifact.json"),
-];
+macro_rules! builtin_configs {
+    ($($id:literal),*) => {[$(
+        include_str!(concat!("../../../../data/compose/", $id, ".content.json")),
+        include_str!(concat!("../../../../data/compose/", $id, ".artifact.json")),
+    )*]};
+}
+
+/// From `data/compose` at the root of the repository.
+const BUILTIN: [&str; 12] = builtin_configs!(
+    "agents-md",
+    "claude-md",
+    "client-config",
+    "capability-comparison",
+    "gap-report",
+    "gherkin-from-plan"
+);
 
 /// Who wrote a config.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     Builtin,
+    #[default]
     Workspace,
 }
 
-/// A config of either kind.
+/// A config of either type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Config {
     Content(Box<ContentConfig>),
     Artifact(Box<ArtifactConfig>),
 }
 
-impl Config {
-    pub(crate) fn content(config: ContentConfig) -> Self {
-        Self::Content(Box::new(config))
-    }
-
-    pub(crate) fn artifact(config: ArtifactConfig) -> Self {
-        Self::Artifact(Box::new(config))
-    }
-}
-
-/// A config, and where it came from.
+/// A config, and where it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded<T> {
     pub config: T,
     pub origin: Origin,
-    /// A built-in one of the same id is hidden by it.
+    /// It replaces a built-in config of the same id.
     pub shadows_builtin: bool,
-    /// As it is written.
+    /// The JSON it was parsed from.
     pub data: Value,
 }
 
@@ -81,8 +73,8 @@ impl Configs {
         Self { root, builtin: Arc::new(builtin()), max_bytes }
     }
 
-    /// The ids of a kind, sorted.
-    pub(crate) fn ids(&self, config_type: ConfigType) -> Result<Vec<String>, Error> {
+    /// The ids of a type, sorted.
+    pub(crate) fn ids(&self, config_type: ConfigType) -> Result<Vec<String>> {
         let own = self.root.stems(&format!("{FOLDER}/{config_type}"))?;
         let mut ids: Vec<String> = own.into_iter().filter(|id| check_id(id).is_ok()).collect();
         let builtin = self.builtin.keys().filter(|(kind, _)| *kind == config_type);
@@ -92,35 +84,38 @@ impl Configs {
         Ok(ids)
     }
 
-    pub(crate) fn content(&self, id: &str) -> Result<Loaded<ContentConfig>, Error> {
+    pub(crate) fn content(&self, id: &str) -> Result<Loaded<ContentConfig>> {
         self.load(ConfigType::Content, id, content_of)
     }
 
-    pub(crate) fn artifact(&self, id: &str) -> Result<Loaded<ArtifactConfig>, Error> {
+    pub(crate) fn artifact(&self, id: &str) -> Result<Loaded<ArtifactConfig>> {
         self.load(ConfigType::Artifact, id, artifact_of)
+    }
+
+    /// All artifact configs but broken ones, which name no content.
+    pub(crate) fn valid_artifacts(&self) -> Result<Vec<Loaded<ArtifactConfig>>> {
+        let ids = self.ids(ConfigType::Artifact)?;
+        Ok(ids.iter().filter_map(|id| self.artifact(id).ok()).collect())
     }
 
     fn load<T>(
         &self,
         config_type: ConfigType,
         id: &str,
-        parse: fn(&str, &Value) -> Result<T, Error>,
-    ) -> Result<Loaded<T>, Error> {
+        parse: fn(&str, &Value) -> Result<T>,
+    ) -> Result<Loaded<T>> {
         let (data, origin) = self.data(config_type, id)?;
         let config = parse(id, &data)?;
         let shadows_builtin = origin == Origin::Workspace && self.is_builtin(config_type, id);
         Ok(Loaded { config, origin, shadows_builtin, data })
     }
 
-    /// A config as it is written, whether or not it is valid.
-    pub(crate) fn data(&self, config_type: ConfigType, id: &str) -> Result<(Value, Origin), Error> {
+    /// The JSON of a config, whether or not it is valid.
+    pub(crate) fn data(&self, config_type: ConfigType, id: &str) -> Result<(Value, Origin)> {
         check_id(id)?;
         if let Some(text) = self.root.read(&file(config_type, id), self.max_bytes)? {
-            let data = serde_json::from_str(&text).map_err(|error| Error::InvalidConfig {
-                config_type,
-                id: id.to_owned(),
-                issues: vec![super::Issue { path: "$".to_owned(), message: error.to_string() }],
-            })?;
+            let data = serde_json::from_str(&text)
+                .map_err(|error| Error::invalid_config(config_type, id, "$", error.to_string()))?;
             check_own_id(config_type, id, &data)?;
             return Ok((data, Origin::Workspace));
         }
@@ -134,21 +129,12 @@ impl Configs {
         self.data(config_type, id).is_ok()
     }
 
-    /// The text of a config of the workspace, for a backup.
-    pub(crate) fn own_text(
-        &self,
-        config_type: ConfigType,
-        id: &str,
-    ) -> Result<Option<String>, Error> {
+    /// The text of the workspace's config, for a backup.
+    pub(crate) fn own_text(&self, config_type: ConfigType, id: &str) -> Result<Option<String>> {
         self.root.read(&file(config_type, check_id(id)?), self.max_bytes)
     }
 
-    pub(crate) fn save(
-        &self,
-        config_type: ConfigType,
-        id: &str,
-        data: &Value,
-    ) -> Result<String, Error> {
+    pub(crate) fn save(&self, config_type: ConfigType, id: &str, data: &Value) -> Result<String> {
         let path = file(config_type, check_id(id)?);
         let mut text = serde_json::to_string_pretty(data).unwrap_or_default();
         text.push('\n');
@@ -166,21 +152,17 @@ impl Configs {
             ConfigType::Content => Kind::ContentConfig,
             ConfigType::Artifact => Kind::ArtifactConfig,
         };
-        Error::not_found(kind, id, known.iter().map(String::as_str))
+        Error::not_found(kind, id, &known)
     }
 }
 
-/// A file that says it is another config than its name says would be found under neither.
-fn check_own_id(config_type: ConfigType, id: &str, data: &Value) -> Result<(), Error> {
+/// A file whose `id` differs from its name could be found under neither.
+fn check_own_id(config_type: ConfigType, id: &str, data: &Value) -> Result<()> {
     match data.get("id").and_then(Value::as_str) {
-        Some(own) if own != id => Err(Error::InvalidConfig {
-            config_type,
-            id: id.to_owned(),
-            issues: vec![super::Issue {
-                path: "$.id".to_owned(),
-                message: format!("is not that of its file, `{id}.json`"),
-            }],
-        }),
+        Some(own) if own != id => {
+            let message = format!("is not that of its file, `{id}.json`");
+            Err(Error::invalid_config(config_type, id, "$.id", message))
+        }
         _ => Ok(()),
     }
 }
@@ -190,13 +172,11 @@ fn file(config_type: ConfigType, id: &str) -> String {
 }
 
 fn builtin() -> BTreeMap<Key, Value> {
-    let sound = "the built-in configs are tested";
+    let valid = "the built-in configs are tested";
     let keyed = BUILTIN.into_iter().map(|text| {
-        let data: Value = serde_json::from_str(text).expect(sound);
-        let text_of = |key: &str| data[key].as_str().expect(sound).to_owned();
-        let config_type =
-            if text_of("type") == "content" { ConfigType::Content } else { ConfigType::Artifact };
-        ((config_type, text_of("id")), data)
+        let data: Value = serde_json::from_str(text).expect(valid);
+        let config_type = ConfigType::deserialize(&data["type"]).expect(valid);
+        ((config_type, data["id"].as_str().expect(valid).to_owned()), data)
     });
     keyed.collect()
 }

@@ -1,17 +1,17 @@
-//! `code_generation`: a model writes what a specification says.
+//! `code_generation`: a language model writes text from a specification.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::fill::{Undefined, fill, lookup};
-use super::metadata::{Latency, Metadata, Requirements, Stability, UpstreamDependencies, owned};
-use super::{Generator, Job, Made};
-use crate::error::Error;
+use super::fill::{Undefined, fill_from_context};
+use super::metadata::{Latency, Metadata, Requirements, Stability, UpstreamDependencies, list};
+use super::{Generated, Generator, Job};
+use crate::error::{Error, Result};
 
 pub(super) const TYPE: &str = "code_generation";
 
-/// Whoever can continue a text. It is given from outside; nothing here knows a network.
+/// A language model. The caller provides it, so that this crate needs no network.
 pub trait Model: Send + Sync {
     fn complete(&self, prompt: &str) -> Result<String, ModelError>;
 
@@ -27,8 +27,8 @@ pub struct ModelError(pub String);
 
 pub(super) fn default_upstream() -> UpstreamDependencies {
     UpstreamDependencies {
-        services: owned(&["anthropic"]),
-        credentials_required: owned(&["ANTHROPIC_API_KEY"]),
+        services: list("anthropic"),
+        credentials_required: list("ANTHROPIC_API_KEY"),
         optional_services: Vec::new(),
         expected_latency_ms: Latency { p50: Some(1_500), p95: Some(5_000) },
         stability: Stability::Stable,
@@ -46,19 +46,18 @@ impl Generator for CodeGeneration {
                            {{name}} in it is replaced from the context";
         let upstream = self.model.as_ref().map_or_else(default_upstream, |model| model.upstream());
         Metadata {
-            capabilities: owned(&["code", "model"]),
+            capabilities: list("code; model"),
             requirements: Requirements {
-                fields: owned(&["generation.patterns[0].specification"]),
-                dependencies: Vec::new(),
                 env_vars: upstream.credentials_required.clone(),
+                ..Requirements::field("generation.patterns[0].specification")
             },
-            best_for: owned(&["code and texts that no template can have"]),
+            best_for: list("code and texts that no template can have"),
             upstream_dependencies: Some(upstream),
             ..Metadata::builtin(TYPE, "CodeGeneration", description)
         }
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error> {
+    fn generate(&self, job: &Job<'_>) -> Result<Generated> {
         let Some(model) = &self.model else {
             return Err(Error::Unavailable {
                 generator: TYPE.to_owned(),
@@ -67,24 +66,14 @@ impl Generator for CodeGeneration {
             });
         };
         let Some(specification) = &job.pattern.specification else {
-            let place = format!("generation.patterns[{}].specification", job.pattern.id);
-            return Err(Error::invalid(place, "is missing"));
+            let field = format!("generation.patterns[{}].specification", job.pattern.id);
+            return Err(Error::invalid(field, "is missing"));
         };
-        let limit = job.sandbox.limits.template_output_bytes;
-        let text = |path: &str| {
-            lookup(job.context, path).map(|value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            })
-        };
-        let filled = fill(specification, Undefined::Error, limit, text)
-            .map_err(|fault| fault.into_error(job.id))?;
+        let filled = fill_from_context(job, specification, Undefined::Error)?;
         let answer = model.complete(&prompt(job, &filled.text));
         let answer = answer.map_err(|error| Error::Model { problem: error.to_string() })?;
-        if answer.len() > limit {
-            return Err(Error::Exhausted { name: "template_output_bytes" });
-        }
-        Ok(Made { text: unfenced(&answer).to_owned(), ..filled })
+        job.check_output(&answer)?;
+        Ok(Generated { text: unfenced(&answer).to_owned(), ..filled })
     }
 }
 
@@ -94,17 +83,17 @@ fn prompt(job: &Job<'_>, specification: &str) -> String {
     if let Some(language) = language {
         prompt.push_str(&format!("Language: {language}\n"));
     }
-    let parts = job.elements.iter().filter(|element| element.description.is_some());
-    for element in parts {
-        let description = element.description.as_deref().unwrap_or_default();
-        prompt.push_str(&format!("It contains {}: {description}\n", element.name));
+    for element in job.elements {
+        if let Some(description) = &element.description {
+            prompt.push_str(&format!("It contains {}: {description}\n", element.name));
+        }
     }
     prompt.push_str("\n# Specification\n\n");
     prompt.push_str(specification);
     prompt
 }
 
-/// An answer that is one fenced block is its inside: models fence code although asked not to.
+/// Strips the fence if the whole answer is one fenced block: models add it although told not to.
 fn unfenced(answer: &str) -> &str {
     let trimmed = answer.trim();
     let inside = trimmed

@@ -1,9 +1,9 @@
-//! `demonstration`: what a content looks like, from the examples of its elements.
+//! `demonstration`: fills a template from the example outputs of the config's elements.
 
-use super::fill::Undefined;
-use super::metadata::{Confidence, Indicators, Metadata, Requirements, owned};
-use super::{Generator, Job, Made, fill};
-use crate::error::Error;
+use super::fill::{Undefined, fill};
+use super::metadata::{Confidence, Indicators, Metadata, Requirements, list};
+use super::{Generated, Generator, Job};
+use crate::error::Result;
 
 pub(super) const TYPE: &str = "demonstration";
 
@@ -15,44 +15,38 @@ impl Generator for Demonstration {
         let description = "Fills {{name}} from the example_output of the element of that name; \
                            without a template, writes the examples one after the other";
         Metadata {
-            capabilities: owned(&["examples", "elements"]),
+            capabilities: list("examples; elements"),
             indicators: Indicators {
                 config_field: Some("elements[].example_output".to_owned()),
-                config_values: Vec::new(),
-                template_patterns: Vec::new(),
                 confidence: Confidence::Medium,
+                ..Indicators::default()
             },
-            requirements: Requirements {
-                fields: owned(&["elements[].example_output"]),
-                ..Requirements::default()
-            },
-            best_for: owned(&["showing what a content will look like", "fixed texts in parts"]),
+            requirements: Requirements::field("elements[].example_output"),
+            best_for: list("showing what a content will look like; fixed texts in parts"),
             ..Metadata::builtin(TYPE, "Demonstration", description)
         }
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error> {
+    fn generate(&self, job: &Job<'_>) -> Result<Generated> {
+        let Some(template) = job.template.filter(|template| !template.is_empty()) else {
+            return all_examples(job);
+        };
         let example = |name: &str| {
             let element = job.elements.iter().find(|element| element.name == name);
             element.and_then(|element| element.example_output.clone())
         };
-        let Some(template) = job.template.filter(|template| !template.is_empty()) else {
-            return all(job);
-        };
-        let limit = job.sandbox.limits.template_output_bytes;
-        let mut made = fill(template, Undefined::of(job)?, limit, example)
-            .map_err(|fault| fault.into_error(job.id))?;
-        // Elements are filled in, not the context.
-        made.mentioned.clear();
-        Ok(made)
+        let mut generated = fill(job, template, Undefined::of(job)?, example)?;
+        // The names are those of elements, not of the context.
+        generated.mentioned.clear();
+        Ok(generated)
     }
 }
 
-fn all(job: &Job<'_>) -> Result<Made, Error> {
+fn all_examples(job: &Job<'_>) -> Result<Generated> {
     let examples: Vec<&str> =
         job.elements.iter().filter_map(|element| element.example_output.as_deref()).collect();
     if examples.is_empty() {
-        return Err(job.fault("no element has an example_output"));
+        return Err(job.fails("no element has an example_output"));
     }
-    Ok(Made { text: examples.join("\n\n"), ..Made::default() })
+    Ok(Generated { text: examples.join("\n\n"), ..Generated::default() })
 }

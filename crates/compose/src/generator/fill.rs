@@ -1,19 +1,18 @@
-//! `template_fill`: `{{a.b}}` and nothing else.
+//! `template_fill`: replaces `{{a.b}}`, and supports no other syntax.
 
-use std::collections::BTreeSet;
+use serde_json::Value;
 
-use serde_json::{Map, Value};
-
-use super::metadata::{Indicators, Metadata, Requirements, owned};
-use super::{Generator, Job, Made};
-use crate::error::Error;
+use super::metadata::{Indicators, Metadata, Requirements, list};
+use super::{Generated, Generator, Job, check_output};
+use crate::error::{Error, Result};
+use crate::model::Context;
 
 pub(super) const TYPE: &str = "template_fill";
 
 #[derive(Debug)]
 pub(super) struct TemplateFill;
 
-/// What stands for a name that has no value.
+/// What replaces a name without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undefined {
     Error,
@@ -23,7 +22,7 @@ pub(crate) enum Undefined {
 
 impl Undefined {
     /// `generation_config.undefined`
-    pub(super) fn of(job: &Job<'_>) -> Result<Self, Error> {
+    pub(super) fn of(job: &Job<'_>) -> Result<Self> {
         match job.pattern.generation_config.get("undefined").map(Value::as_str) {
             None | Some(Some("error")) => Ok(Self::Error),
             Some(Some("keep")) => Ok(Self::Keep),
@@ -38,133 +37,104 @@ impl Generator for TemplateFill {
         let description = "Fills dotted names like {{user.name}}; \
                            generation_config.undefined is error, keep or empty";
         Metadata {
-            capabilities: owned(&["templates", "variables", "nested values"]),
-            indicators: Indicators {
-                template_patterns: owned(&["{{"]),
-                ..Metadata::builtin(TYPE, "", "").indicators
-            },
-            requirements: Requirements {
-                fields: owned(&["generation.patterns[0].template"]),
-                ..Requirements::default()
-            },
-            best_for: owned(&["letters, headers and other texts with blanks to fill in"]),
+            capabilities: list("templates; variables; nested values"),
+            indicators: Indicators { template_patterns: list("{{"), ..Indicators::typed(TYPE) },
+            requirements: Requirements::field("generation.patterns[0].template"),
+            best_for: list("letters, headers and other texts with blanks to fill in"),
             ..Metadata::builtin(TYPE, "TemplateFill", description)
         }
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error> {
-        let limit = job.sandbox.limits.template_output_bytes;
-        let filled = fill(job.template()?, Undefined::of(job)?, limit, |path| {
-            lookup(job.context, path).map(shown)
-        });
-        filled.map_err(|fault| fault.into_error(job.id))
+    fn generate(&self, job: &Job<'_>) -> Result<Generated> {
+        fill_from_context(job, job.template()?, Undefined::of(job)?)
     }
 }
 
-/// Why a text could not be filled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum FillFault {
-    Missing(String),
-    /// Not a dotted name.
-    Expression(String),
-    Unclosed,
-    TooLong,
+pub(super) fn fill_from_context(
+    job: &Job<'_>,
+    template: &str,
+    undefined: Undefined,
+) -> Result<Generated> {
+    fill(job, template, undefined, |path| lookup(job.context, path).map(display))
 }
 
-impl FillFault {
-    pub(crate) fn into_error(self, id: &str) -> Error {
-        let id = id.to_owned();
-        let template = |problem: String| Error::Template { id: id.clone(), line: None, problem };
-        match self {
-            Self::Missing(name) => Error::MissingVariables { id, names: vec![name] },
-            Self::Expression(text) => {
-                template(format!("`{{{{{text}}}}}` is not a plain name; jinja2 has expressions"))
-            }
-            Self::Unclosed => template("a `{{` has no `}}`".to_owned()),
-            Self::TooLong => Error::Exhausted { name: "template_output_bytes" },
-        }
-    }
+pub(super) fn fill(
+    job: &Job<'_>,
+    template: &str,
+    undefined: Undefined,
+    value: impl Fn(&str) -> Option<String>,
+) -> Result<Generated> {
+    fill_text(job.id, template, undefined, job.sandbox.limits.template_output_bytes, value)
 }
 
-pub(crate) fn fill(
+fn fill_text(
+    id: &str,
     template: &str,
     undefined: Undefined,
     limit: usize,
     value: impl Fn(&str) -> Option<String>,
-) -> Result<Made, FillFault> {
-    let mut made = Made::default();
+) -> Result<Generated> {
+    let fails = |problem: String| Error::Template { id: id.to_owned(), line: None, problem };
+    let mut filled = Generated::default();
     let mut rest = template;
     while let Some(start) = rest.find("{{") {
-        made.text.push_str(&rest[..start]);
+        filled.text.push_str(&rest[..start]);
         let tag = &rest[start + 2..];
-        let end = tag.find("}}").ok_or(FillFault::Unclosed)?;
+        let end = tag.find("}}").ok_or_else(|| fails("a `{{` has no `}}`".to_owned()))?;
         let name = tag[..end].trim();
         if !is_dotted_name(name) {
-            return Err(FillFault::Expression(name.to_owned()));
+            let problem = format!("`{{{{{name}}}}}` is not a plain name; jinja2 has expressions");
+            return Err(fails(problem));
         }
-        made.mentioned.insert(name.split('.').next().unwrap_or(name).to_owned());
+        filled.mentioned.insert(name.split('.').next().unwrap_or(name).to_owned());
         match (value(name), undefined) {
-            (Some(text), _) => made.text.push_str(&text),
-            (None, Undefined::Error) => return Err(FillFault::Missing(name.to_owned())),
-            (None, Undefined::Keep) => made.text.push_str(&rest[start..start + 2 + end + 2]),
+            (Some(text), _) => filled.text.push_str(&text),
+            (None, Undefined::Error) => return Err(Error::missing_variable(id, name)),
+            (None, Undefined::Keep) => filled.text.push_str(&rest[start..start + 2 + end + 2]),
             (None, Undefined::Empty) => {}
         }
-        if made.text.len() > limit {
-            return Err(FillFault::TooLong);
-        }
+        check_output(&filled.text, limit)?;
         rest = &tag[end + 2..];
     }
-    made.text.push_str(rest);
-    if made.text.len() > limit {
-        return Err(FillFault::TooLong);
-    }
-    Ok(made)
+    filled.text.push_str(rest);
+    check_output(&filled.text, limit)?;
+    Ok(filled)
 }
 
-/// Fills every text in a value. One that is nothing but a name becomes the value itself.
+/// Fills every text in a value. A text that is only one name becomes the value of that name.
 pub(crate) fn fill_value(
+    id: &str,
     value: &Value,
-    context: &Map<String, Value>,
+    context: &Context,
     limit: usize,
-) -> Result<Value, FillFault> {
+) -> Result<Value> {
+    let fill_inner = |inner: &Value| fill_value(id, inner, context, limit);
     Ok(match value {
         Value::String(text) => {
             let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}"));
             if let Some(name) = whole.map(str::trim).filter(|name| is_dotted_name(name)) {
                 let found = lookup(context, name).cloned();
-                found.ok_or_else(|| FillFault::Missing(name.to_owned()))?
+                found.ok_or_else(|| Error::missing_variable(id, name))?
             } else {
-                let fetch = |path: &str| lookup(context, path).map(shown);
-                Value::String(fill(text, Undefined::Error, limit, fetch)?.text)
+                let value = |path: &str| lookup(context, path).map(display);
+                Value::String(fill_text(id, text, Undefined::Error, limit, value)?.text)
             }
         }
         Value::Array(items) => {
-            let filled: Result<_, _> =
-                items.iter().map(|item| fill_value(item, context, limit)).collect();
-            Value::Array(filled?)
+            Value::Array(items.iter().map(fill_inner).collect::<Result<_, _>>()?)
         }
         Value::Object(fields) => {
-            let mut filled = Map::new();
-            for (key, inner) in fields {
-                filled.insert(key.clone(), fill_value(inner, context, limit)?);
-            }
-            Value::Object(filled)
+            let filled = fields.iter().map(|(key, inner)| Ok((key.clone(), fill_inner(inner)?)));
+            Value::Object(filled.collect::<Result<_>>()?)
         }
         other => other.clone(),
     })
 }
 
-/// The names in a text with `{{` in it, if all of them are plain.
-pub(super) fn dotted_names(template: &str) -> Option<BTreeSet<String>> {
-    let mut names = BTreeSet::new();
-    for tag in template.split("{{").skip(1) {
-        let name = tag[..tag.find("}}")?].trim();
-        if !is_dotted_name(name) {
-            return None;
-        }
-        names.insert(name.to_owned());
-    }
-    Some(names)
+/// Whether every `{{ }}` in a text is a dotted name.
+pub(super) fn has_only_dotted_names(template: &str) -> bool {
+    let mut tags = template.split("{{").skip(1);
+    tags.all(|tag| tag.find("}}").is_some_and(|end| is_dotted_name(tag[..end].trim())))
 }
 
 fn is_dotted_name(name: &str) -> bool {
@@ -174,7 +144,7 @@ fn is_dotted_name(name: &str) -> bool {
     begins && !literal && name.split('.').all(|part| !part.is_empty() && part.chars().all(word))
 }
 
-pub(super) fn lookup<'a>(context: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+pub(super) fn lookup<'a>(context: &'a Context, path: &str) -> Option<&'a Value> {
     let mut parts = path.split('.');
     let first = context.get(parts.next()?)?;
     parts.try_fold(first, |value, part| match value {
@@ -184,8 +154,8 @@ pub(super) fn lookup<'a>(context: &'a Map<String, Value>, path: &str) -> Option<
     })
 }
 
-/// A text as it is, anything else as JSON.
-fn shown(value: &Value) -> String {
+/// A string as it is, anything else as JSON.
+fn display(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

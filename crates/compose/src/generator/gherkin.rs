@@ -1,17 +1,23 @@
-//! `bdd_scenario_assembly`: Gherkin from features, scenarios and outlines as data.
+//! `bdd_scenario_assembly`: writes Gherkin from a feature, scenarios and outlines given as data.
 
 use std::fmt::Write;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::fill::lookup;
-use super::metadata::{Metadata, Requirements, owned};
-use super::{Generator, Job, Made};
-use crate::error::Error;
+use super::metadata::{Metadata, Requirements, list};
+use super::{Generated, Generator, Job};
+use crate::error::Result;
 
 pub(super) const TYPE: &str = "bdd_scenario_assembly";
 const KEYWORDS: [&str; 6] = ["Given", "When", "Then", "And", "But", "*"];
+/// What begins a section; `Example` is also the beginning of `Examples`.
+const SECTIONS: [&str; 5] = ["Feature", "Background", "Scenario", "Example", "Rule"];
 const FIELDS: [&str; 4] = ["feature", "background", "scenarios", "outlines"];
+
+type Fields = Map<String, Value>;
+/// The error is what is wrong with the data.
+type Parsed<T> = Result<T, String>;
 
 #[derive(Debug)]
 pub(super) struct BddScenarioAssembly;
@@ -22,46 +28,40 @@ impl Generator for BddScenarioAssembly {
                            outlines, given in generation_config or in the context; with \
                            generation_config.from, from the nodes of a plan";
         Metadata {
-            capabilities: owned(&["gherkin", "scenarios", "outlines", "tables"]),
-            requirements: Requirements {
-                fields: owned(&["generation.patterns[0].generation_config.feature"]),
-                ..Requirements::default()
-            },
-            best_for: owned(&["acceptance tests", "plans that are to become scenarios"]),
+            capabilities: list("gherkin; scenarios; outlines; tables"),
+            requirements: Requirements::field("generation.patterns[0].generation_config.feature"),
+            best_for: list("acceptance tests; plans that are to become scenarios"),
             ..Metadata::builtin(TYPE, "BddScenarioAssembly", description)
         }
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error> {
-        let mut made = Made::default();
-        let mut data = Map::new();
+    fn generate(&self, job: &Job<'_>) -> Result<Generated> {
+        let (mut generated, mut data) = (Generated::default(), Map::new());
         for field in FIELDS {
-            let own = job.pattern.generation_config.get(field);
-            if let Some(value) = job.context.get(field).or(own) {
-                data.insert(field.to_owned(), value.clone());
+            let given = job.context.get(field);
+            if given.is_some() {
+                generated.mentioned.insert(field.to_owned());
             }
-            if job.context.contains_key(field) {
-                made.mentioned.insert(field.to_owned());
+            if let Some(value) = given.or(job.pattern.generation_config.get(field)) {
+                data.insert(field.to_owned(), value.clone());
             }
         }
         if let Some(from) = job.pattern.generation_config.get("from").and_then(Value::as_str) {
-            made.mentioned.insert(from.split('.').next().unwrap_or(from).to_owned());
+            generated.mentioned.insert(from.split('.').next().unwrap_or(from).to_owned());
             let nodes = lookup(job.context, from).and_then(Value::as_array);
             let nodes =
-                nodes.ok_or_else(|| job.fault(format!("`{from}` is not a list of nodes")))?;
+                nodes.ok_or_else(|| job.fails(format!("`{from}` is not a list of nodes")))?;
             from_nodes(&mut data, nodes);
         }
-        made.text = document(&data).map_err(|problem| job.fault(problem))?;
-        if made.text.len() > job.sandbox.limits.template_output_bytes {
-            return Err(Error::Exhausted { name: "template_output_bytes" });
-        }
-        Ok(made)
+        generated.text = document(&data).map_err(|problem| job.fails(problem))?;
+        job.check_output(&generated.text)?;
+        Ok(generated)
     }
 }
 
 /// The first node of type `plan` names the feature; every other node is a scenario, whose steps are
 /// the lines of its text that begin with a keyword.
-fn from_nodes(data: &mut Map<String, Value>, nodes: &[Value]) {
+fn from_nodes(data: &mut Fields, nodes: &[Value]) {
     let text = |node: &Value, key: &str| node[key].as_str().unwrap_or_default().to_owned();
     let plan = nodes.iter().position(|node| node["type"] == "plan");
     if let Some(plan) = plan
@@ -69,17 +69,12 @@ fn from_nodes(data: &mut Map<String, Value>, nodes: &[Value]) {
     {
         data.insert("feature".to_owned(), Value::String(text(&nodes[plan], "title")));
     }
-    let others = nodes.iter().enumerate().filter(|(place, _)| Some(*place) != plan);
+    let others = nodes.iter().enumerate().filter(|(index, _)| Some(*index) != plan);
     let scenarios = others.map(|(_, node)| {
-        let body = text(node, "text");
-        let steps = body.lines().filter_map(step_of).map(Value::String).collect();
-        let mut scenario = Map::new();
-        scenario.insert("name".to_owned(), Value::String(text(node, "title")));
-        scenario.insert("steps".to_owned(), Value::Array(steps));
-        Value::Object(scenario)
+        let steps: Vec<String> = text(node, "text").lines().filter_map(step_of).collect();
+        json!({"name": text(node, "title"), "steps": steps})
     });
-    let scenarios: Vec<Value> = scenarios.collect();
-    data.entry("scenarios").or_insert(Value::Array(scenarios));
+    data.entry("scenarios").or_insert_with(|| scenarios.collect());
 }
 
 /// `- **Given** a user` is the step `Given a user`.
@@ -87,34 +82,27 @@ fn step_of(line: &str) -> Option<String> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*' | '+'));
     let line = line.replace("**", "");
     let (keyword, rest) = line.split_once(' ')?;
-    let sound = KEYWORDS.contains(&keyword) && keyword != "*" && !rest.trim().is_empty();
-    sound.then(|| format!("{keyword} {}", rest.trim()))
+    let is_step = KEYWORDS.contains(&keyword) && keyword != "*" && !rest.trim().is_empty();
+    is_step.then(|| format!("{keyword} {}", rest.trim()))
 }
 
-fn document(data: &Map<String, Value>) -> Result<String, String> {
-    let feature = data.get("feature").ok_or("`feature` is missing")?;
-    let (name, details) = match feature {
-        Value::String(name) => (name.as_str(), None),
-        Value::Object(details) => {
-            (details.get("name").and_then(Value::as_str).unwrap_or_default(), Some(details))
-        }
+fn document(data: &Fields) -> Parsed<String> {
+    let feature = match data.get("feature").ok_or("`feature` is missing")? {
+        Value::String(name) => &Fields::from_iter([("name".to_owned(), json!(name))]),
+        Value::Object(fields) => fields,
         _ => return Err("`feature` is neither a name nor an object".to_owned()),
     };
     let mut out = String::new();
-    if let Some(details) = details {
-        tags(&mut out, "", details)?;
-    }
-    headline(&mut out, "", "Feature", name)?;
-    if let Some(details) = details {
-        described(&mut out, "  ", details)?;
-    }
+    tags(&mut out, "", feature)?;
+    headline(&mut out, "", "Feature", text_of(feature, "name"))?;
+    description(&mut out, "  ", feature)?;
     if let Some(background) = data.get("background").filter(|value| !value.is_null()) {
         out.push_str("\n  Background:\n");
-        let steps_of = background.as_object().map_or_else(
-            || steps_from(background, "background"),
-            |fields| steps(fields, "background"),
-        )?;
-        write_steps(&mut out, &steps_of);
+        let steps = match background {
+            Value::Object(fields) => steps(fields, "background")?,
+            listed => steps_from(listed, "background")?,
+        };
+        write_steps(&mut out, &steps);
     }
     for scenario in objects(data, "scenarios")? {
         section(&mut out, "Scenario", scenario)?;
@@ -126,10 +114,11 @@ fn document(data: &Map<String, Value>) -> Result<String, String> {
     Ok(out)
 }
 
-fn objects<'a>(
-    data: &'a Map<String, Value>,
-    field: &str,
-) -> Result<Vec<&'a Map<String, Value>>, String> {
+fn text_of<'a>(fields: &'a Fields, key: &str) -> &'a str {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn objects<'a>(data: &'a Fields, field: &str) -> Parsed<Vec<&'a Fields>> {
     let Some(value) = data.get(field).filter(|value| !value.is_null()) else {
         return Ok(Vec::new());
     };
@@ -140,22 +129,18 @@ fn objects<'a>(
     objects.collect()
 }
 
-fn section(
-    out: &mut String,
-    keyword: &str,
-    fields: &Map<String, Value>,
-) -> Result<Vec<Step>, String> {
+fn section(out: &mut String, keyword: &str, fields: &Fields) -> Parsed<Vec<Step>> {
     out.push('\n');
     tags(out, "  ", fields)?;
-    let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+    let name = text_of(fields, "name");
     headline(out, "  ", keyword, name)?;
-    described(out, "    ", fields)?;
+    description(out, "    ", fields)?;
     let steps = steps(fields, name)?;
     write_steps(out, &steps);
     Ok(steps)
 }
 
-fn headline(out: &mut String, indent: &str, keyword: &str, name: &str) -> Result<(), String> {
+fn headline(out: &mut String, indent: &str, keyword: &str, name: &str) -> Parsed<()> {
     let name = name.trim();
     if name.is_empty() || name.contains(['\n', '\r']) {
         return Err(format!("a {keyword} needs a name of one line, not `{name}`"));
@@ -164,41 +149,33 @@ fn headline(out: &mut String, indent: &str, keyword: &str, name: &str) -> Result
     Ok(())
 }
 
-fn tags(out: &mut String, indent: &str, fields: &Map<String, Value>) -> Result<(), String> {
+fn tags(out: &mut String, indent: &str, fields: &Fields) -> Parsed<()> {
     let Some(tags) = fields.get("tags").and_then(Value::as_array).filter(|t| !t.is_empty()) else {
         return Ok(());
     };
     let tags = tags.iter().map(|tag| {
         let tag = tag.as_str().unwrap_or_default().trim_start_matches('@');
-        let sound =
+        let valid =
             !tag.is_empty() && !tag.contains(|c: char| c.is_whitespace() || c == '@' || c == '#');
-        sound.then(|| format!("@{tag}")).ok_or_else(|| format!("`{tag}` is not a tag"))
+        valid.then(|| format!("@{tag}")).ok_or_else(|| format!("`{tag}` is not a tag"))
     });
-    let tags: Vec<String> = tags.collect::<Result<_, String>>()?;
+    let tags: Vec<String> = tags.collect::<Parsed<_>>()?;
     let _ = writeln!(out, "{indent}{}", tags.join(" "));
     Ok(())
 }
 
-/// Free text may not begin like a keyword: it would be one.
-fn described(out: &mut String, indent: &str, fields: &Map<String, Value>) -> Result<(), String> {
-    const TAKEN: [&str; 12] = [
-        "Feature",
-        "Background",
-        "Scenario",
-        "Example",
-        "Rule",
-        "Given ",
-        "When ",
-        "Then ",
-        "And ",
-        "But ",
-        "* ",
-        "Examples",
-    ];
-    let Some(text) = fields.get("description").and_then(Value::as_str) else { return Ok(()) };
-    for line in text.lines().map(str::trim) {
-        let taken = TAKEN.iter().any(|word| line.starts_with(word));
-        if taken || line.starts_with(['@', '|', '#']) || line.starts_with("\"\"\"") {
+/// A line of free text may not begin like a keyword: a parser would read it as one.
+fn description(out: &mut String, indent: &str, fields: &Fields) -> Parsed<()> {
+    let is_keyword = |line: &str| {
+        let is_step =
+            |keyword| line.strip_prefix(keyword).is_some_and(|rest| rest.starts_with(' '));
+        SECTIONS.iter().any(|section| line.starts_with(section))
+            || KEYWORDS.into_iter().any(is_step)
+            || line.starts_with(['@', '|', '#'])
+            || line.starts_with("\"\"\"")
+    };
+    for line in text_of(fields, "description").lines().map(str::trim) {
+        if is_keyword(line) {
             return Err(format!("a description cannot have the line `{line}`"));
         }
         let _ = writeln!(out, "{}", format!("{indent}{line}").trim_end());
@@ -215,9 +192,9 @@ struct Step {
 }
 
 /// `steps`, or lists under `given`, `when` and `then`.
-fn steps(fields: &Map<String, Value>, whose: &str) -> Result<Vec<Step>, String> {
+fn steps(fields: &Fields, owner: &str) -> Parsed<Vec<Step>> {
     if let Some(listed) = fields.get("steps") {
-        return steps_from(listed, whose);
+        return steps_from(listed, owner);
     }
     let mut steps = Vec::new();
     for (field, keyword) in [("given", "Given"), ("when", "When"), ("then", "Then")] {
@@ -226,41 +203,40 @@ fn steps(fields: &Map<String, Value>, whose: &str) -> Result<Vec<Step>, String> 
             Some(Value::Array(texts)) => texts.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
-        for (place, text) in texts.into_iter().enumerate() {
-            let keyword = if place == 0 { keyword } else { "And" };
-            steps.push(step(keyword, text, whose)?);
+        for (index, text) in texts.into_iter().enumerate() {
+            let keyword = if index == 0 { keyword } else { "And" };
+            steps.push(step(keyword, text, owner)?);
         }
     }
     Ok(steps)
 }
 
-fn steps_from(listed: &Value, whose: &str) -> Result<Vec<Step>, String> {
-    let listed = listed.as_array().ok_or_else(|| format!("the steps of `{whose}` are no list"))?;
+fn steps_from(listed: &Value, owner: &str) -> Parsed<Vec<Step>> {
+    let listed = listed.as_array().ok_or_else(|| format!("the steps of `{owner}` are no list"))?;
     let steps = listed.iter().map(|one| match one {
         Value::String(line) => {
             let (keyword, text) = line.trim().split_once(' ').unwrap_or((line, ""));
-            step(keyword, text, whose)
+            step(keyword, text, owner)
         }
         Value::Object(fields) => {
-            let text_of = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-            let mut made = step(text_of("keyword"), text_of("text"), whose)?;
-            made.doc_string = fields.get("doc_string").and_then(Value::as_str).map(str::to_owned);
-            made.table = fields.get("table").map_or(Ok(Vec::new()), |rows| table(rows, whose))?;
-            Ok(made)
+            let mut parsed = step(text_of(fields, "keyword"), text_of(fields, "text"), owner)?;
+            parsed.doc_string = fields.get("doc_string").and_then(Value::as_str).map(str::to_owned);
+            parsed.table = fields.get("table").map_or(Ok(Vec::new()), |rows| table(rows, owner))?;
+            Ok(parsed)
         }
-        _ => Err(format!("a step of `{whose}` is neither a line nor an object")),
+        _ => Err(format!("a step of `{owner}` is neither a line nor an object")),
     });
     steps.collect()
 }
 
-fn step(keyword: &str, text: &str, whose: &str) -> Result<Step, String> {
+fn step(keyword: &str, text: &str, owner: &str) -> Parsed<Step> {
     let text = text.trim();
     if !KEYWORDS.contains(&keyword) {
         let known = "Given, When, Then, And, But or *";
-        return Err(format!("a step of `{whose}` begins with `{keyword}`, not with {known}"));
+        return Err(format!("a step of `{owner}` begins with `{keyword}`, not with {known}"));
     }
     if text.is_empty() || text.contains(['\n', '\r']) {
-        return Err(format!("a step of `{whose}` is not one line of text: `{text}`"));
+        return Err(format!("a step of `{owner}` is not one line of text: `{text}`"));
     }
     Ok(Step { keyword: keyword.to_owned(), text: text.to_owned(), ..Step::default() })
 }
@@ -279,16 +255,16 @@ fn write_steps(out: &mut String, steps: &[Step]) {
     }
 }
 
-fn table(rows: &Value, whose: &str) -> Result<Vec<Vec<String>>, String> {
-    let rows = rows.as_array().ok_or_else(|| format!("the table of `{whose}` is no list"))?;
+fn table(rows: &Value, owner: &str) -> Parsed<Vec<Vec<String>>> {
+    let rows = rows.as_array().ok_or_else(|| format!("the table of `{owner}` is no list"))?;
     let rows: Vec<Vec<String>> = rows
         .iter()
         .map(|row| row.as_array().map(|cells| cells.iter().map(cell).collect()))
         .collect::<Option<_>>()
-        .ok_or_else(|| format!("a row in the table of `{whose}` is no list"))?;
+        .ok_or_else(|| format!("a row in the table of `{owner}` is no list"))?;
     let width = rows.first().map_or(0, Vec::len);
     if width == 0 || rows.iter().any(|row| row.len() != width) {
-        return Err(format!("the rows in the table of `{whose}` are not equally long"));
+        return Err(format!("the rows in the table of `{owner}` are not equally long"));
     }
     Ok(rows)
 }
@@ -305,21 +281,21 @@ fn write_table(out: &mut String, indent: &str, rows: &[Vec<String>]) {
 }
 
 /// A list of objects, or `{headers, rows}`. Every `<name>` of the steps must be a column.
-fn examples(out: &mut String, outline: &Map<String, Value>, steps: &[Step]) -> Result<(), String> {
-    let whose = outline.get("name").and_then(Value::as_str).unwrap_or_default();
+fn examples(out: &mut String, outline: &Fields, steps: &[Step]) -> Parsed<()> {
+    let owner = text_of(outline, "name");
     let rows = match outline.get("examples") {
-        Some(Value::Array(items)) => rows_of_objects(items, whose)?,
+        Some(Value::Array(items)) => rows_of_objects(items, owner)?,
         Some(Value::Object(fields)) => {
             let mut all = vec![fields.get("headers").cloned().unwrap_or_default()];
             all.extend(fields.get("rows").and_then(Value::as_array).cloned().unwrap_or_default());
-            table(&Value::Array(all), whose)?
+            table(&Value::Array(all), owner)?
         }
-        _ => return Err(format!("the outline `{whose}` has no examples")),
+        _ => return Err(format!("the outline `{owner}` has no examples")),
     };
     for name in steps.iter().flat_map(|step| placeholders(&step.text)) {
         if !rows[0].iter().any(|column| column == name) {
             return Err(format!(
-                "`<{name}>` of the outline `{whose}` is no column of its examples"
+                "`<{name}>` of the outline `{owner}` is no column of its examples"
             ));
         }
     }
@@ -328,15 +304,15 @@ fn examples(out: &mut String, outline: &Map<String, Value>, steps: &[Step]) -> R
     Ok(())
 }
 
-fn rows_of_objects(items: &[Value], whose: &str) -> Result<Vec<Vec<String>>, String> {
+fn rows_of_objects(items: &[Value], owner: &str) -> Parsed<Vec<Vec<String>>> {
     let first = items.first().and_then(Value::as_object).filter(|first| !first.is_empty());
-    let first = first.ok_or_else(|| format!("the outline `{whose}` has no examples"))?;
+    let first = first.ok_or_else(|| format!("the outline `{owner}` has no examples"))?;
     let columns: Vec<&String> = first.keys().collect();
     let mut rows = vec![columns.iter().map(|name| cell(&Value::String((*name).clone()))).collect()];
     for item in items {
         let values = columns.iter().map(|name| item.get(name.as_str()).map(cell));
         let row: Option<Vec<String>> = values.collect();
-        rows.push(row.ok_or_else(|| format!("an example of `{whose}` lacks a column"))?);
+        rows.push(row.ok_or_else(|| format!("an example of `{owner}` lacks a column"))?);
     }
     Ok(rows)
 }

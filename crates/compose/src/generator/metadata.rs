@@ -1,4 +1,4 @@
-//! What callers can know of a generator before they use it.
+//! What a generator publishes about itself, so that callers can choose one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Metadata {
     pub best_for: Vec<String>,
     pub docs_uri: String,
     /// What it needs of others; null if nothing
-    // A union with null is what strict clients do not accept.
+    // Strict clients reject a union with null.
     #[schemars(with = "serde_json::Value")]
     pub upstream_dependencies: Option<UpstreamDependencies>,
 }
@@ -103,7 +103,7 @@ pub enum Stability {
 }
 
 impl Metadata {
-    /// A built-in generator that needs nothing.
+    /// A built-in generator without requirements.
     pub(super) fn builtin(generator_type: &str, name: &str, description: &str) -> Self {
         Self {
             generator_type: generator_type.to_owned(),
@@ -114,7 +114,7 @@ impl Metadata {
             plugin_path: None,
             status: Status::Stable,
             capabilities: Vec::new(),
-            indicators: Indicators::typed(generator_type, Confidence::High),
+            indicators: Indicators::typed(generator_type),
             requirements: Requirements::default(),
             best_for: Vec::new(),
             docs_uri: format!("generator://{generator_type}"),
@@ -124,16 +124,22 @@ impl Metadata {
 }
 
 impl Indicators {
-    pub(super) fn typed(generator_type: &str, confidence: Confidence) -> Self {
+    pub(super) fn typed(generator_type: &str) -> Self {
         Self {
             config_field: Some("generation.patterns[0].type".to_owned()),
             config_values: vec![generator_type.to_owned()],
-            template_patterns: Vec::new(),
-            confidence,
+            ..Self::default()
         }
     }
 }
 
-pub(super) fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+impl Requirements {
+    pub(super) fn field(name: &str) -> Self {
+        Self { fields: vec![name.to_owned()], ..Self::default() }
+    }
+}
+
+/// The parts of a text that are separated by `; `.
+pub(super) fn list(parts: &str) -> Vec<String> {
+    parts.split("; ").map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! What writes text: built in, or a plugin.
+//! Generators turn a pattern of a content config into text. They are built in, or plugins.
 
 mod code;
 mod demonstration;
@@ -10,9 +10,7 @@ mod plugin;
 mod registry;
 mod select;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 pub use code::{Model, ModelError};
 pub use metadata::{
@@ -22,58 +20,72 @@ pub use metadata::{
 pub use plugin::{Engine, Plugin};
 pub use registry::{Absent, Counts, Credentials, Diagnostic, Listing, NoCredentials, Strategy};
 pub use select::Selection;
+
+pub(crate) use fill::fill_value;
+pub(crate) use registry::Generators;
 pub(crate) use select::select;
 
-pub(crate) use fill::{fill, fill_value};
-pub(crate) use registry::Generators;
-
+use crate::Files;
 use crate::config::{Element, Pattern};
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::model::Context;
 use crate::template::Sandbox;
 
-/// One part that is to be written.
+/// One pattern to generate from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job<'a> {
-    /// Whose content it is, for messages.
+    /// Id of the content, for errors.
     pub(crate) id: &'a str,
     pub(crate) pattern: &'a Pattern,
-    /// The pattern's template, wherever it came from.
+    /// The pattern's template, inline or read from `template_file`.
     pub(crate) template: Option<&'a str>,
     pub(crate) elements: &'a [Element],
-    pub(crate) context: &'a Map<String, Value>,
+    pub(crate) context: &'a Context,
     pub(crate) sandbox: Sandbox<'a>,
 }
 
+/// A generated text that is not stored yet.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct Generated {
     pub(crate) text: String,
-    /// Names of the context that had a part in it.
+    /// Names of the context that templates read.
     pub(crate) mentioned: BTreeSet<String>,
-    /// Files that had a part in it, with the hash of each.
-    pub(crate) files: BTreeMap<String, String>,
+    /// Files that were included.
+    pub(crate) files: Files,
 }
 
 pub(crate) trait Generator: Send + Sync {
     fn metadata(&self) -> Metadata;
 
-    /// Changes when the same job would be done differently.
+    /// Changes when the same job would produce another text.
     fn fingerprint(&self) -> String {
         let metadata = self.metadata();
         format!("{}@{}", metadata.generator_type, metadata.version)
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error>;
+    fn generate(&self, job: &Job<'_>) -> Result<Generated>;
 }
 
 impl Job<'_> {
-    pub(crate) fn template(&self) -> Result<&str, Error> {
+    pub(crate) fn template(&self) -> Result<&str> {
         self.template.ok_or_else(|| {
-            let place = format!("generation.patterns[{}]", self.pattern.id);
-            Error::invalid(place, "has neither a template nor a template_file")
+            let field = format!("generation.patterns[{}]", self.pattern.id);
+            Error::invalid(field, "has neither a template nor a template_file")
         })
     }
 
-    pub(crate) fn fault(&self, problem: impl Into<String>) -> Error {
+    pub(crate) fn fails(&self, problem: impl Into<String>) -> Error {
         Error::Template { id: self.id.to_owned(), line: None, problem: problem.into() }
     }
+
+    pub(crate) fn check_output(&self, text: &str) -> Result<()> {
+        check_output(text, self.sandbox.limits.template_output_bytes)
+    }
+}
+
+fn check_output(text: &str, limit: usize) -> Result<()> {
+    if text.len() > limit {
+        return Err(Error::Exhausted { name: "template_output_bytes" });
+    }
+    Ok(())
 }

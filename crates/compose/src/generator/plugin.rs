@@ -1,5 +1,5 @@
-//! Plugins: generators that are a TOML file with a template. They run no code, and come from a
-//! folder of the user's, never from a project.
+//! Plugins: generators that consist of a TOML file with a template. They run no code, and are read
+//! from a folder of the user, never from a project.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,13 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::fill::{TemplateFill, Undefined};
+use super::fill::TemplateFill;
 use super::jinja::Jinja2;
-use super::metadata::{Confidence, Indicators, Metadata, Requirements, Source, Status};
+use super::metadata::{Metadata, Requirements, Source, Status};
 use super::registry::Diagnostic;
-use super::{Generator, Job, Made};
-use crate::error::{Error, shortened};
+use super::{Generated, Generator, Job};
+use crate::error::{Error, Result, shortened};
 use crate::folder::Folder;
+use crate::model::hash;
 
 /// The largest plugin, and the largest template of one.
 const MAX_BYTES: usize = 1_000_000;
@@ -76,7 +77,6 @@ impl Generator for PluginGenerator {
             plugin_path: Some(self.path.clone()),
             status: plugin.status,
             capabilities: plugin.capabilities.clone(),
-            indicators: Indicators::typed(&plugin.generator_type, Confidence::High),
             requirements: Requirements {
                 fields: plugin.required.iter().map(|name| format!("context.{name}")).collect(),
                 ..Requirements::default()
@@ -88,10 +88,10 @@ impl Generator for PluginGenerator {
 
     fn fingerprint(&self) -> String {
         let text = format!("{:?}{}", self.plugin, self.template);
-        format!("{}@{}", self.plugin.generator_type, blake3::hash(text.as_bytes()).to_hex())
+        format!("{}@{}", self.plugin.generator_type, hash(&text))
     }
 
-    fn generate(&self, job: &Job<'_>) -> Result<Made, Error> {
+    fn generate(&self, job: &Job<'_>) -> Result<Generated> {
         let mut context = self.plugin.defaults.clone();
         context.extend(job.context.clone());
         let elements = job.elements.iter().map(|element| (element.name.clone(), json!(element)));
@@ -104,30 +104,30 @@ impl Generator for PluginGenerator {
         let job = Job { template: Some(&self.template), context: &context, ..*job };
         match self.plugin.engine {
             Engine::Jinja2 => Jinja2.generate(&job),
-            Engine::TemplateFill => {
-                Undefined::of(&job)?;
-                TemplateFill.generate(&job)
-            }
+            Engine::TemplateFill => TemplateFill.generate(&job),
         }
     }
 }
 
-/// The plugins of a folder, read anew when the folder has changed.
+/// The plugins of a folder, read again when the folder has changed.
 #[derive(Default)]
 pub(super) struct Plugins {
     folder: Option<PathBuf>,
     last: Mutex<Scan>,
 }
 
+/// Path, modification time and size of each file: differs when one is added, removed or written.
+type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
+
 #[derive(Clone, Default)]
 pub(super) struct Scan {
-    stamp: Vec<(PathBuf, Option<SystemTime>, u64)>,
+    stamp: Stamp,
     pub(super) generators: Vec<Arc<dyn Generator>>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl Plugins {
-    pub(super) fn of(folder: Option<PathBuf>) -> Self {
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, last: Mutex::default() }
     }
 
@@ -135,23 +135,22 @@ impl Plugins {
         self.folder.is_some()
     }
 
-    /// `taken` are the names of built-in generators, which no plugin replaces.
-    pub(super) fn scan(&self, taken: &[&str]) -> Scan {
+    /// `builtin` are the types of built-in generators, which no plugin replaces.
+    pub(super) fn scan(&self, builtin: &[String]) -> Scan {
         let Some(folder) = &self.folder else { return Scan::default() };
         let stamp = stamp(folder);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.stamp != stamp {
-            *last = read(folder, taken);
+            *last = read(folder, builtin);
             last.stamp = stamp;
         }
         last.clone()
     }
 }
 
-/// What changes when a file comes, goes or is written.
-fn stamp(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+fn stamp(folder: &Path) -> Stamp {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut stamp: Vec<_> = entries
+    let mut stamp: Stamp = entries
         .filter_map(Result::ok)
         .map(|entry| {
             let metadata = entry.metadata().ok();
@@ -163,18 +162,17 @@ fn stamp(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
     stamp
 }
 
-fn read(path: &Path, taken: &[&str]) -> Scan {
+fn read(path: &Path, builtin: &[String]) -> Scan {
     let mut scan = Scan::default();
-    // A folder that is not there has no plugins.
+    // A missing folder has no plugins.
     let Ok(folder) = Folder::open(path) else { return scan };
-    let names = folder.names_here().unwrap_or_default();
+    let mut names = folder.names(".").unwrap_or_default();
+    names.retain(|name| Path::new(name).extension().is_some_and(|extension| extension == "toml"));
     let mut found: Vec<String> = Vec::new();
-    for name in
-        names.into_iter().filter(|name| Path::new(name).extension().is_some_and(|e| e == "toml"))
-    {
+    for name in names {
         let plugin = read_one(&folder, &name, path).and_then(|plugin| {
             let own = &plugin.plugin.generator_type;
-            if taken.contains(&own.as_str()) {
+            if builtin.contains(own) {
                 return Err(format!("`{own}` is a built-in generator, which it cannot replace"));
             }
             if found.contains(own) {
@@ -200,9 +198,9 @@ fn read_one(folder: &Folder, name: &str, path: &Path) -> Result<PluginGenerator,
         Err(error) => Err(error.to_string()),
     };
     let plugin: Plugin = toml::from_str(&read(name)?).map_err(|error| error.to_string())?;
-    let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let own = &plugin.generator_type;
-    if !own.starts_with(|c: char| c.is_ascii_lowercase()) || !own.chars().all(sound) {
+    if !own.starts_with(|c: char| c.is_ascii_lowercase()) || !own.chars().all(allowed) {
         return Err(format!("`{}` is not a type: lower-case letters, digits, `_`", shortened(own)));
     }
     let template = match (&plugin.template, &plugin.template_file) {

@@ -1,4 +1,4 @@
-//! The generators there are, at this moment.
+//! The generators that are available now: built in, and plugins.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use super::jinja::Jinja2;
 use super::metadata::{Metadata, Source};
 use super::plugin::Plugins;
 use super::select::{self, Selection};
-use super::{Generator, Job, Made};
-use crate::error::{Error, Kind};
+use super::{Generated, Generator, Job};
+use crate::error::{Error, Kind, Result};
 
-/// Which credentials are set. What they are is nobody's business here.
+/// Tells which credentials are set. This crate never reads their values.
 pub trait Credentials: Send + Sync {
     fn is_set(&self, name: &str) -> bool;
 }
 
-/// Nothing is set.
+/// No credential is set.
 #[derive(Debug, Clone, Copy)]
 pub struct NoCredentials;
 
@@ -91,8 +91,8 @@ pub(crate) struct Generators {
     has_model: bool,
     plugins: Plugins,
     credentials: Arc<dyn Credentials>,
-    /// Held by generators of which only one may run.
-    alone: Mutex<()>,
+    /// Locked while a generator runs that is not safe to run concurrently.
+    exclusive: Mutex<()>,
 }
 
 impl Generators {
@@ -109,8 +109,8 @@ impl Generators {
             Arc::new(BddScenarioAssembly),
             Arc::new(CodeGeneration { model }),
         ];
-        let plugins = Plugins::of(plugins);
-        Self { builtin, has_model, plugins, credentials, alone: Mutex::new(()) }
+        let plugins = Plugins::new(plugins);
+        Self { builtin, has_model, plugins, credentials, exclusive: Mutex::new(()) }
     }
 
     pub(crate) fn takes_plugins(&self) -> bool {
@@ -118,10 +118,7 @@ impl Generators {
     }
 
     fn all(&self) -> (Vec<Arc<dyn Generator>>, Vec<Diagnostic>) {
-        let names: Vec<String> =
-            self.builtin.iter().map(|generator| generator.metadata().generator_type).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let scan = self.plugins.scan(&names);
+        let scan = self.plugins.scan(&types(&self.builtin));
         let generators = self.builtin.iter().cloned().chain(scan.generators).collect();
         (generators, scan.diagnostics)
     }
@@ -163,23 +160,23 @@ impl Generators {
         }
     }
 
-    /// One generator, whether or not it can be used.
-    pub(crate) fn describe(&self, generator_type: &str) -> Result<Metadata, Error> {
+    /// A generator, whether or not it can be used here.
+    pub(crate) fn describe(&self, generator_type: &str) -> Result<Metadata> {
         self.find(generator_type).map(|generator| generator.metadata())
     }
 
-    fn find(&self, generator_type: &str) -> Result<Arc<dyn Generator>, Error> {
+    fn find(&self, generator_type: &str) -> Result<Arc<dyn Generator>> {
         let (all, _) = self.all();
         let of_type = |one: &&Arc<dyn Generator>| one.metadata().generator_type == generator_type;
         if let Some(found) = all.iter().find(of_type) {
             return Ok(found.clone());
         }
-        let known: Vec<String> = all.iter().map(|one| one.metadata().generator_type).collect();
-        Err(Error::not_found(Kind::Generator, generator_type, known.iter().map(String::as_str)))
+        Err(Error::not_found(Kind::Generator, generator_type, &types(&all)))
     }
 
-    /// The generator of a selection, if all it needs is there: nothing runs before that is known.
-    pub(crate) fn ready(&self, selection: &Selection) -> Result<Arc<dyn Generator>, Error> {
+    /// The generator of a selection, if its credentials and model are present. Checked for every
+    /// pattern before any of them runs.
+    pub(crate) fn ready(&self, selection: &Selection) -> Result<Arc<dyn Generator>> {
         let generator = self.find(&selection.generator_type)?;
         match self.unavailable(&generator.metadata()) {
             None => Ok(generator),
@@ -191,7 +188,7 @@ impl Generators {
         }
     }
 
-    /// Why a generator cannot be used, and which credentials are missing.
+    /// The reason why a generator cannot be used, and the missing credentials.
     fn unavailable(&self, metadata: &Metadata) -> Option<(String, Vec<String>)> {
         let upstream = metadata.upstream_dependencies.as_ref()?;
         let required = upstream.credentials_required.iter();
@@ -204,16 +201,15 @@ impl Generators {
         (!self.has_model).then(|| ("no model is set up".to_owned(), Vec::new()))
     }
 
-    pub(crate) fn run(&self, generator: &dyn Generator, job: &Job<'_>) -> Result<Made, Error> {
+    pub(crate) fn run(&self, generator: &dyn Generator, job: &Job<'_>) -> Result<Generated> {
         let upstream = generator.metadata().upstream_dependencies;
-        let alone = upstream.is_some_and(|upstream| !upstream.concurrency_safe);
-        let _held = alone.then(|| self.alone.lock().unwrap_or_else(PoisonError::into_inner));
+        let exclusive = upstream.is_some_and(|upstream| !upstream.concurrency_safe);
+        let _lock =
+            exclusive.then(|| self.exclusive.lock().unwrap_or_else(PoisonError::into_inner));
         generator.generate(job)
     }
 }
 
-impl std::fmt::Debug for Generators {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Generators").finish_non_exhaustive()
-    }
+fn types(generators: &[Arc<dyn Generator>]) -> Vec<String> {
+    generators.iter().map(|generator| generator.metadata().generator_type).collect()
 }

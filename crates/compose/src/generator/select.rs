@@ -1,4 +1,4 @@
-//! Which generator a pattern is for. Every pattern has exactly one answer.
+//! Selects the generator of a pattern. Every pattern selects exactly one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,28 +22,29 @@ pub struct Selection {
     pub reason: String,
 }
 
-/// `template` is the pattern's, wherever it came from.
+/// `template` is the pattern's, inline or read from its file.
 pub(crate) fn select(pattern: &Pattern, template: Option<&str>, elements: &[Element]) -> Selection {
-    let chosen = |generator_type: &str, confidence, reason: &str| Selection {
+    let selection = |generator_type: &str, confidence, reason: &str| Selection {
         generator_type: generator_type.to_owned(),
         confidence,
         reason: reason.to_owned(),
     };
     if let Some(named) = &pattern.generator {
-        return chosen(named, Confidence::High, "the pattern names it");
+        return selection(named, Confidence::High, "the pattern names it");
     }
     let template = template.unwrap_or_default();
     if template.contains("{%") || template.contains("{#") {
-        return chosen(jinja::TYPE, Confidence::High, "the template has statements or comments");
+        return selection(jinja::TYPE, Confidence::High, "the template has statements or comments");
     }
     if template.contains("{{") {
-        return match fill::dotted_names(template) {
-            Some(_) => chosen(fill::TYPE, Confidence::High, "the template has plain names only"),
-            None => chosen(jinja::TYPE, Confidence::High, "the template has expressions"),
+        return if fill::has_only_dotted_names(template) {
+            selection(fill::TYPE, Confidence::High, "the template has plain names only")
+        } else {
+            selection(jinja::TYPE, Confidence::High, "the template has expressions")
         };
     }
     if elements.iter().any(|element| element.example_output.is_some()) {
-        return chosen(demonstration::TYPE, Confidence::Medium, "elements have examples");
+        return selection(demonstration::TYPE, Confidence::Medium, "elements have examples");
     }
-    chosen(FALLBACK, Confidence::Low, "nothing points to another one")
+    selection(FALLBACK, Confidence::Low, "nothing points to another one")
 }

@@ -1,18 +1,16 @@
-//! What a run may still use.
+//! How many bytes of values one run may still build and read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, ErrorKind};
 
-/// How deep values may lie in each other. A namespace can hold itself.
+/// How deep values may nest. A namespace can contain itself, so without this a walk may not end.
 const MAX_DEPTH: usize = 64;
-/// What a value costs besides its text.
+/// What a value costs in addition to its text.
 const VALUE: u64 = 16;
 
-/// Marks an error as ours, to be told from one of the template.
-pub(crate) const EXHAUSTED: &str = "the template works on more data than it may";
-
+/// Shared by all filters and operators of one run.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: AtomicU64,
@@ -29,7 +27,7 @@ impl Budget {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         taken.map(drop).map_err(|_| {
             self.left.store(0, Ordering::Relaxed);
-            Error::new(ErrorKind::InvalidOperation, EXHAUSTED)
+            Error::new(ErrorKind::InvalidOperation, "the work budget is exhausted")
         })
     }
 
@@ -37,7 +35,7 @@ impl Budget {
         self.left.load(Ordering::Relaxed) == 0
     }
 
-    /// Pays for a value and all that lies in it.
+    /// Charges for a value and everything nested in it.
     pub(crate) fn spend_value(&self, value: &Value) -> Result<(), Error> {
         self.spend_nested(value, 0)
     }
@@ -46,7 +44,7 @@ impl Budget {
         values.iter().try_for_each(|value| self.spend_value(value))
     }
 
-    /// Pays for going once through a value, but not into what lies in it.
+    /// Charges for one pass over the items of a value, without descending into them.
     pub(crate) fn spend_length(&self, value: &Value) -> Result<(), Error> {
         match value.kind() {
             ValueKind::String | ValueKind::Bytes => self.spend(VALUE + text_length(value)),
@@ -60,7 +58,7 @@ impl Budget {
 
     fn spend_nested(&self, value: &Value, depth: usize) -> Result<(), Error> {
         if depth > MAX_DEPTH {
-            let problem = "values lie too deep in each other";
+            let problem = "values are nested too deep";
             return Err(Error::new(ErrorKind::InvalidOperation, problem));
         }
         match value.kind() {

@@ -1,10 +1,10 @@
-//! Templates, run so that a hostile one costs no more than its limits.
+//! The template engine's sandbox: a hostile template costs no more than its limits.
 //!
-//! The engine counts instructions and refuses long ranges, but not what one instruction builds:
-//! `x ~ x` doubles a string, `[x, x]` a tree, and thirty of either fill the memory. So a template is
-//! taken apart and written anew ([`harden`]) with every operation that can grow a value, or that
-//! takes longer the larger its operands are, as a call of a function that pays for it from one
-//! [`Budget`] per run. Filters and tests pay, too; output pays when it is written.
+//! The engine's fuel counts instructions and it rejects long ranges, but it does not count what one
+//! instruction builds: `x ~ x` doubles a string, `[x, x]` doubles a tree, and thirty of either fill
+//! the memory. [`harden`] therefore parses a template and writes it back with every operation that
+//! can grow a value, or whose cost grows with its operands, as a call of a function that charges
+//! one [`Budget`] per run. Filters, tests and output are charged, too.
 
 mod budget;
 mod filters;

@@ -1,4 +1,4 @@
-//! The functions that stand for operators in a hardened template.
+//! The functions that replace operators in a hardened template.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -8,37 +8,33 @@ use minijinja::{Environment, Error, ErrorKind};
 
 use super::budget::Budget;
 
-/// Names that begin so are ours; [`super::harden`] refuses them in templates.
+/// Prefix of these functions; [`super::harden`] rejects it in templates.
 pub(super) const RESERVED: &str = "__";
 pub(super) const ADD: &str = "__add";
 pub(super) const MUL: &str = "__mul";
 pub(super) const CONCAT: &str = "__concat";
 pub(super) const COMPARE: &str = "__compare";
-/// Pays for a value that was just built.
+/// Charges for a value that was just built.
 pub(super) const BUILT: &str = "__built";
-/// Pays for going through a value once.
+/// Charges for one pass over a value.
 pub(super) const WALKED: &str = "__walked";
 
 pub(super) fn register(env: &mut Environment<'_>, budget: &Arc<Budget>) {
-    let paid = budget.clone();
-    env.add_function(ADD, move |args: Rest<Value>| fold(&args, |a, b| add(&paid, a, b)));
-    let paid = budget.clone();
-    env.add_function(MUL, move |args: Rest<Value>| fold(&args, |a, b| mul(&paid, a, b)));
-    let paid = budget.clone();
-    env.add_function(CONCAT, move |args: Rest<Value>| concat(&paid, &args));
-    let paid = budget.clone();
-    env.add_function(COMPARE, move |args: Rest<Value>| compare(&paid, &args));
-    let paid = budget.clone();
-    env.add_function(BUILT, move |value: Value| paid.spend_value(&value).map(|()| value));
-    let paid = budget.clone();
-    env.add_function(WALKED, move |value: Value| paid.spend_length(&value).map(|()| value));
+    let [adds, multiplies, concatenates, compares, builds, walks] =
+        std::array::from_fn(|_| budget.clone());
+    env.add_function(ADD, move |args: Rest<Value>| fold(&args, |a, b| add(&adds, a, b)));
+    env.add_function(MUL, move |args: Rest<Value>| fold(&args, |a, b| mul(&multiplies, a, b)));
+    env.add_function(CONCAT, move |args: Rest<Value>| concat(&concatenates, &args));
+    env.add_function(COMPARE, move |args: Rest<Value>| compare(&compares, &args));
+    env.add_function(BUILT, move |value: Value| builds.spend_value(&value).map(|()| value));
+    env.add_function(WALKED, move |value: Value| walks.spend_length(&value).map(|()| value));
 }
 
 fn fold(
     args: &[Value],
     operation: impl Fn(&Value, &Value) -> Result<Value, Error>,
 ) -> Result<Value, Error> {
-    let (first, rest) = args.split_first().ok_or_else(|| impossible("an operator", args))?;
+    let (first, rest) = args.split_first().ok_or_else(|| unsupported("an operator", args))?;
     rest.iter().try_fold(first.clone(), |sum, next| operation(&sum, next))
 }
 
@@ -52,10 +48,7 @@ fn add(budget: &Budget, a: &Value, b: &Value) -> Result<Value, Error> {
         budget.spend_value(a)?;
         budget.spend_value(b)?;
         let items: Vec<Value> = a.try_iter()?.chain(b.try_iter()?).collect();
-        return Ok(match (is_tuple(a), is_tuple(b)) {
-            (true, true) => Value::from(Tuple::from(items)),
-            _ => Value::from(items),
-        });
+        return Ok(sequence(items, is_tuple(a) && is_tuple(b)));
     }
     number(a, b, "+", i128::checked_add, |a, b| a + b)
 }
@@ -64,14 +57,12 @@ fn mul(budget: &Budget, a: &Value, b: &Value) -> Result<Value, Error> {
     defined(&[a.clone(), b.clone()])?;
     let grows = |value: &Value| value.as_str().is_some() || is_sequence(value);
     let (repeated, times) = match (grows(a), grows(b)) {
-        (true, false) => (a, b),
-        (false, true) => (b, a),
+        (true, false) => (a, b.as_usize()),
+        (false, true) => (b, a.as_usize()),
         (false, false) => return number(a, b, "*", i128::checked_mul, |a, b| a * b),
-        (true, true) => return Err(impossible("*", &[a.clone(), b.clone()])),
+        (true, true) => (a, None),
     };
-    let Some(times) = times.as_usize() else {
-        return Err(impossible("*", &[a.clone(), b.clone()]));
-    };
+    let times = times.ok_or_else(|| unsupported("*", &[a.clone(), b.clone()]))?;
     if let Some(text) = repeated.as_str() {
         budget.spend((text.len() as u64).saturating_mul(times as u64))?;
         return Ok(Value::from(text.repeat(times)));
@@ -81,7 +72,7 @@ fn mul(budget: &Budget, a: &Value, b: &Value) -> Result<Value, Error> {
         budget.spend_value(repeated)?;
         items.extend(repeated.try_iter()?);
     }
-    Ok(if is_tuple(repeated) { Value::from(Tuple::from(items)) } else { Value::from(items) })
+    Ok(sequence(items, is_tuple(repeated)))
 }
 
 fn concat(budget: &Budget, args: &[Value]) -> Result<Value, Error> {
@@ -91,12 +82,12 @@ fn concat(budget: &Budget, args: &[Value]) -> Result<Value, Error> {
     for value in args {
         write!(text, "{value}").map_err(|_| Error::from(ErrorKind::WriteFailure))?;
     }
-    // What is written can be longer than what was measured, by quotes and escapes only.
+    // Quotes and escapes make the text longer than the values that were charged.
     budget.spend(text.len() as u64)?;
     Ok(Value::from(text))
 }
 
-/// Operands and operators in turn, as in `1 < x <= 9`.
+/// Arguments alternate operands and operators, as in `1 < x <= 9`.
 fn compare(budget: &Budget, args: &[Value]) -> Result<bool, Error> {
     budget.spend_values(args)?;
     for step in args.windows(3).step_by(2) {
@@ -119,16 +110,16 @@ fn compare(budget: &Budget, args: &[Value]) -> Result<bool, Error> {
     Ok(true)
 }
 
-fn contains(container: &Value, wanted: &Value) -> Result<bool, Error> {
+fn contains(container: &Value, item: &Value) -> Result<bool, Error> {
     if let Some(text) = container.as_str() {
-        let wanted = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_owned);
-        return Ok(text.contains(&wanted));
+        let item = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+        return Ok(text.contains(&item));
     }
     match container.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
-            Ok(container.try_iter()?.any(|item| item == *wanted))
+            Ok(container.try_iter()?.any(|one| one == *item))
         }
-        _ => Err(impossible("in", &[wanted.clone(), container.clone()])),
+        _ => Err(unsupported("in", &[item.clone(), container.clone()])),
     }
 }
 
@@ -136,24 +127,24 @@ fn number(
     a: &Value,
     b: &Value,
     operator: &str,
-    whole: fn(i128, i128) -> Option<i128>,
-    broken: fn(f64, f64) -> f64,
+    integers: fn(i128, i128) -> Option<i128>,
+    floats: fn(f64, f64) -> f64,
 ) -> Result<Value, Error> {
     let operands = || [a.clone(), b.clone()];
     let is_number = |value: &Value| value.is_number() || value.kind() == ValueKind::Bool;
     if !is_number(a) || !is_number(b) {
-        return Err(impossible(operator, &operands()));
+        return Err(unsupported(operator, &operands()));
     }
     if let (Ok(left), Ok(right)) = (i128::try_from(a.clone()), i128::try_from(b.clone()))
         && a.is_integer()
         && b.is_integer()
     {
-        let result = whole(left, right).ok_or_else(|| impossible(operator, &operands()))?;
+        let result = integers(left, right).ok_or_else(|| unsupported(operator, &operands()))?;
         return Ok(i64::try_from(result).map_or_else(|_| Value::from(result), Value::from));
     }
     match (f64::try_from(a.clone()), f64::try_from(b.clone())) {
-        (Ok(left), Ok(right)) => Ok(Value::from(broken(left, right))),
-        _ => Err(impossible(operator, &operands())),
+        (Ok(left), Ok(right)) => Ok(Value::from(floats(left, right))),
+        _ => Err(unsupported(operator, &operands())),
     }
 }
 
@@ -161,11 +152,15 @@ fn is_sequence(value: &Value) -> bool {
     matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable)
 }
 
+fn sequence(items: Vec<Value>, as_tuple: bool) -> Value {
+    if as_tuple { Value::from(Tuple::from(items)) } else { Value::from(items) }
+}
+
 fn is_tuple(value: &Value) -> bool {
     value.downcast_object_ref::<Tuple>().is_some()
 }
 
-/// The engine's own error for a value that is undefined says which it is.
+/// Fails with the engine's own error for an undefined value, which names it.
 fn defined(values: &[Value]) -> Result<(), Error> {
     let undefined = values.iter().find(|value| value.is_undefined());
     match undefined.map(|value| value.get_attr("")) {
@@ -175,8 +170,8 @@ fn defined(values: &[Value]) -> Result<(), Error> {
     }
 }
 
-fn impossible(operator: &str, operands: &[Value]) -> Error {
+fn unsupported(operator: &str, operands: &[Value]) -> Error {
     let kinds: Vec<String> = operands.iter().map(|value| value.kind().to_string()).collect();
-    let problem = format!("`{operator}` is not for {}", kinds.join(" and "));
+    let problem = format!("`{operator}` does not support {}", kinds.join(" and "));
     Error::new(ErrorKind::InvalidOperation, problem)
 }

@@ -1,4 +1,4 @@
-//! Several at a time.
+//! Batches: concurrency, errors, progress and limits.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 
 use kenning_compose::batch::{BatchRequest, BatchStatus, Progress};
-use kenning_compose::generator::{Model, ModelError, UpstreamDependencies};
+use kenning_compose::generator::{Latency, Model, ModelError, Stability, UpstreamDependencies};
 use kenning_compose::{Limits, Parts};
 use serde_json::json;
 
-use crate::fixture::{bed_with, code, content, fixture, limited, object};
+use crate::fixture::{code, content, fixture, fixture_with, limited, object};
 
 fn quiet(_: Progress<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
 #[test]
-fn all_are_generated_with_their_contexts() {
+fn generates_all_contents_with_their_contexts() {
     let fixture = fixture();
     for id in ["a", "b", "c"] {
         fixture.template(id, "{{ shared }} {{ own }}");
@@ -25,33 +25,25 @@ fn all_are_generated_with_their_contexts() {
     let mut request = BatchRequest::of(["a", "b", "c"]);
     request.shared_context = Some(object(json!({"shared": "s", "own": "none"})));
     request.individual_contexts = Some([("b".to_owned(), object(json!({"own": "mine"})))].into());
-    let seen = Mutex::new(Vec::new());
-    let response = fixture
-        .compose
-        .batch_generate_content(&request, &|progress| {
-            seen.lock().unwrap().push((
-                progress.done,
-                progress.total,
-                progress.content_id.to_owned(),
-            ));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let reported = Mutex::new(Vec::new());
+    let progress = |progress: Progress<'_>| {
+        reported.lock().unwrap().push((progress.done, progress.total));
+        ControlFlow::Continue(())
+    };
+    let response = fixture.compose.batch_generate_content(&request, &progress).unwrap();
     assert!(response.success);
     assert_eq!((response.total, response.generated, response.failed), (3, 3, 0));
     let ids: Vec<&str> = response.results.iter().map(|one| one.content_id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "c"]);
     assert_eq!(fixture.compose.content("a", None).unwrap().content.unwrap(), "s none");
     assert_eq!(fixture.compose.content("b", None).unwrap().content.unwrap(), "s mine");
-    let seen = seen.into_inner().unwrap();
-    assert_eq!(seen.iter().map(|(done, ..)| *done).collect::<Vec<_>>(), [1, 2, 3]);
-    assert!(seen.iter().all(|(_, total, _)| *total == 3));
+    assert_eq!(reported.into_inner().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     let again = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
     assert_eq!(again.skipped, 3);
 }
 
 #[test]
-fn a_batch_that_nobody_waits_for_any_more_ends() {
+fn stops_when_the_progress_callback_breaks() {
     let fixture = fixture();
     for n in 0..20 {
         fixture.template(&format!("c{n}"), "fine");
@@ -67,7 +59,7 @@ fn a_batch_that_nobody_waits_for_any_more_ends() {
 }
 
 #[test]
-fn an_error_stops_the_rest_only_if_it_should() {
+fn stops_after_an_error_only_if_requested() {
     let fixture = fixture();
     for n in 0..20 {
         fixture.template(&format!("c{n}"), if n == 3 { "{{ missing + 1 }}" } else { "fine" });
@@ -83,17 +75,15 @@ fn an_error_stops_the_rest_only_if_it_should() {
     request.continue_on_error = true;
     request.max_parallel = 8;
     let went_on = fixture.compose.batch_generate_content(&request, &quiet).unwrap();
-    assert_eq!(
-        (went_on.generated, went_on.skipped, went_on.failed, went_on.not_run),
-        (16, 3, 1, 0)
-    );
+    let counts = (went_on.generated, went_on.skipped, went_on.failed, went_on.not_run);
+    assert_eq!(counts, (16, 3, 1, 0));
     let error = went_on.results[3].error.as_ref().unwrap();
     assert_eq!(error.error.as_str(), "TEMPLATE_ERROR");
     assert!(!error.success);
 }
 
 #[test]
-fn limits_are_kept() {
+fn rejects_invalid_requests() {
     let fixture = limited(Limits { max_batch_size: 2, ..Limits::default() });
     fixture.template("a", "x");
     let run = |request: &BatchRequest| fixture.compose.batch_generate_content(request, &quiet);
@@ -111,12 +101,12 @@ fn limits_are_kept() {
     assert!(run(&BatchRequest::of(["a"])).unwrap().success);
 }
 
-/// Knows how many ask it at once.
+/// Counts how many calls run concurrently.
 struct Busy {
     now: AtomicUsize,
     most: AtomicUsize,
-    /// All who may work at once meet here.
-    meeting: Option<Barrier>,
+    /// Reached by all calls that may run concurrently.
+    barrier: Option<Barrier>,
     concurrency_safe: bool,
 }
 
@@ -124,11 +114,11 @@ impl Model for Busy {
     fn complete(&self, _: &str) -> Result<String, ModelError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
-        if let Some(meeting) = &self.meeting {
-            meeting.wait();
+        if let Some(barrier) = &self.barrier {
+            barrier.wait();
         }
         self.now.fetch_sub(1, Ordering::SeqCst);
-        Ok("made".to_owned())
+        Ok("text".to_owned())
     }
 
     fn upstream(&self) -> UpstreamDependencies {
@@ -136,8 +126,8 @@ impl Model for Busy {
             services: vec!["local".to_owned()],
             credentials_required: Vec::new(),
             optional_services: Vec::new(),
-            expected_latency_ms: kenning_compose::generator::Latency::default(),
-            stability: kenning_compose::generator::Stability::Beta,
+            expected_latency_ms: Latency::default(),
+            stability: Stability::Beta,
             concurrency_safe: self.concurrency_safe,
         }
     }
@@ -147,11 +137,11 @@ fn most_at_once(max_parallel: usize, concurrency_safe: bool) -> usize {
     let busy = Arc::new(Busy {
         now: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
-        meeting: concurrency_safe.then(|| Barrier::new(max_parallel)),
+        barrier: concurrency_safe.then(|| Barrier::new(max_parallel)),
         concurrency_safe,
     });
     let model: Arc<dyn Model> = busy.clone();
-    let fixture = bed_with(|parts| Parts { model: Some(model), ..parts });
+    let fixture = fixture_with(|parts| Parts { model: Some(model), ..parts });
     for n in 0..12 {
         let pattern = json!({"type": "code_generation", "specification": "x"});
         fixture.put(&content(&format!("c{n}"), pattern));
@@ -163,9 +153,9 @@ fn most_at_once(max_parallel: usize, concurrency_safe: bool) -> usize {
 }
 
 #[test]
-fn as_many_work_at_once_as_may() {
+fn runs_as_many_concurrently_as_allowed() {
     assert_eq!(most_at_once(3, true), 3);
     assert_eq!(most_at_once(1, true), 1);
-    // A generator that is not safe to run twice at once is not.
+    // A generator that is not safe to run concurrently is not.
     assert_eq!(most_at_once(4, false), 1);
 }

@@ -1,194 +1,152 @@
-//! What comes with us works on what the sources say.
+//! The built-in configs, on sample data of every source.
 
 use std::sync::Arc;
 
 use kenning_compose::Parts;
 use kenning_compose::config::{ConfigType, Origin};
-use kenning_compose::generate::{GenerateRequest, GenerationStatus};
+use kenning_compose::generate::GenerationStatus;
 use kenning_compose::lifecycle::ModifyRequest;
 use kenning_compose::list::ListRequest;
 use kenning_compose::sources::{
-    CatalogAgent, CatalogCapability, CatalogCategory, CatalogClaim, CatalogDigest, CatalogParams,
-    ClientFile, ClientSetup, ClientsDigest, ClientsParams, ClosedGap, CountedAsk, GapsDigest,
-    GapsParams, KnowledgeBase, KnowledgeDigest, KnowledgeNode, KnowledgeParams, OmittedNode,
-    OpenGap, SourceError, Sources,
+    CatalogDigest, CatalogParams, ClientsDigest, ClientsParams, GapsDigest, GapsParams,
+    KnowledgeDigest, KnowledgeParams, SourceError, Sources,
 };
-use kenning_compose::validate::ValidateRequest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, bed_with, object};
+use crate::fixture::{Fixture, fixture_with, object};
 
-const BUILTIN: [&str; 6] = [
-    "agents-md",
-    "capability-comparison",
-    "claude-md",
-    "client-config",
-    "gap-report",
-    "gherkin-from-plan",
-];
+const BUILTIN: &str =
+    "agents-md capability-comparison claude-md client-config gap-report gherkin-from-plan";
 
-/// A small world, told through the types that the real sources use.
-struct World;
+/// Samples in the types that the real sources use.
+struct SampleSources;
 
-impl Sources for World {
+impl Sources for SampleSources {
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
-        let parsed = |error: serde_json::Error| SourceError(error.to_string());
-        let digest = match name {
-            "knowledge" => {
-                json!(knowledge(&serde_json::from_value(params.clone()).map_err(parsed)?))
+        Ok(match name {
+            "knowledge" => digest::<KnowledgeDigest>(knowledge(&parsed(params)?)),
+            "catalog" => {
+                parsed::<CatalogParams>(params)?;
+                digest::<CatalogDigest>(catalog())
             }
-            "catalog" => json!(catalog(&serde_json::from_value(params.clone()).map_err(parsed)?)),
-            "clients" => json!(clients(&serde_json::from_value(params.clone()).map_err(parsed)?)),
-            "gaps" => json!(gaps(&serde_json::from_value(params.clone()).map_err(parsed)?)),
+            "clients" => digest::<ClientsDigest>(clients(&parsed(params)?)),
+            "gaps" => digest::<GapsDigest>(gaps(&parsed(params)?)),
             other => return Err(SourceError(format!("no {other}"))),
-        };
-        Ok(digest)
+        })
     }
 }
 
-fn node(id: &str, kind: &str, title: &str, text: &str) -> KnowledgeNode {
-    KnowledgeNode {
-        id: id.to_owned(),
-        base: "handbook".to_owned(),
-        path: format!("{id}.md"),
-        title: title.to_owned(),
-        kind: kind.to_owned(),
-        status: "active".to_owned(),
-        text: text.to_owned(),
-        tokens: 10,
-    }
+fn parsed<T: DeserializeOwned>(params: &Value) -> Result<T, SourceError> {
+    serde_json::from_value(params.clone()).map_err(|error| SourceError(error.to_string()))
 }
 
-fn knowledge(params: &KnowledgeParams) -> KnowledgeDigest {
+fn digest<T: DeserializeOwned + Serialize>(sample: Value) -> Value {
+    json!(serde_json::from_value::<T>(sample).unwrap())
+}
+
+fn knowledge(params: &KnowledgeParams) -> Value {
+    let steps = "- **Given** a full basket\n- When they pay\n- Then it is empty\n\nA note.";
     let mut nodes = vec![
-        node("style", "guideline", "Style", "Write short functions.\n"),
-        node("plan", "plan", "Check out", "What we do next."),
-        node(
-            "t1",
-            "task",
-            "Pay by card",
-            "- **Given** a full basket\n- When they pay\n- Then it is empty\n\nA note.",
-        ),
-        node("t2", "task", "Pay later", "No steps yet."),
+        ("style", "guideline", "Style", "Write short functions.\n"),
+        ("plan", "plan", "Check out", "What we do next."),
+        ("t1", "task", "Pay by card", steps),
+        ("t2", "task", "Pay later", "No steps yet."),
     ];
     if params.types.is_empty() {
         nodes.truncate(1);
-    } else {
-        nodes.retain(|node| params.types.contains(&node.kind));
     }
-    KnowledgeDigest {
-        bases: vec![KnowledgeBase { name: "handbook".to_owned(), files: 4, nodes: 4 }],
-        total_tokens: nodes.iter().map(|node| node.tokens).sum(),
-        nodes,
-        omitted: vec![OmittedNode {
-            id: "deploy".to_owned(),
-            path: "deploy.md".to_owned(),
-            title: format!("Deploying (beyond {})", params.max_tokens),
-            tokens: 9_000,
-        }],
-        omitted_count: 2,
-    }
+    nodes.retain(|node| params.types.is_empty() || params.types.iter().any(|kind| kind == node.1));
+    let nodes = nodes.iter().map(|(id, kind, title, text)| {
+        json!({
+            "id": id, "base": "handbook", "path": format!("{id}.md"), "title": title,
+            "type": kind, "status": "active", "text": text, "tokens": 10,
+        })
+    });
+    let nodes: Vec<Value> = nodes.collect();
+    let title = format!("Deploying (beyond {})", params.max_tokens);
+    json!({
+        "bases": [{"name": "handbook", "files": 4, "nodes": 4}],
+        "total_tokens": 10 * nodes.len(),
+        "nodes": nodes,
+        "omitted": [{"id": "deploy", "path": "deploy.md", "title": title, "tokens": 9_000}],
+        "omitted_count": 2,
+    })
 }
 
-fn catalog(_: &CatalogParams) -> CatalogDigest {
-    let agent = |id: &str| CatalogAgent {
-        id: id.to_owned(),
-        name: id.to_uppercase(),
-        vendor: "Somebody".to_owned(),
-        homepage: format!("https://example.com/{id}"),
+fn catalog() -> Value {
+    let agent = |id: &str| {
+        let homepage = format!("https://example.com/{id}");
+        json!({"id": id, "name": id.to_uppercase(), "vendor": "A vendor", "homepage": homepage})
     };
-    let claim = |id: &str, available, tier: Option<&str>| CatalogClaim {
-        agent: id.to_owned(),
-        available,
-        tier: tier.map(str::to_owned),
-        ..CatalogClaim::default()
-    };
-    CatalogDigest {
-        agents: vec![agent("one"), agent("two"), agent("three")],
-        categories: vec![CatalogCategory {
-            name: "command-line".to_owned(),
-            capabilities: vec![CatalogCapability {
-                name: "Pipes | filters".to_owned(),
-                description: "Reads from a pipe".to_owned(),
-                claims: vec![
-                    claim("one", Some(true), Some("pro")),
-                    claim("two", Some(false), None),
-                    claim("three", None, None),
-                ],
-            }],
-        }],
-    }
+    let capability = json!({
+        "name": "Pipes | filters",
+        "description": "Reads from a pipe",
+        "claims": [
+            {"agent": "one", "available": true, "tier": "pro"},
+            {"agent": "two", "available": false},
+            {"agent": "three"},
+        ],
+    });
+    json!({
+        "agents": [agent("one"), agent("two"), agent("three")],
+        "categories": [{"name": "command-line", "capabilities": [capability]}],
+    })
 }
 
-fn clients(params: &ClientsParams) -> ClientsDigest {
-    let file = |path: &str, system: Option<&str>| ClientFile {
-        path: path.to_owned(),
-        system: system.map(str::to_owned),
+fn clients(params: &ClientsParams) -> Value {
+    let snippet = json!({params.name.as_str(): [params.command, params.args]}).to_string();
+    let setup = |id: &str, files: Value| {
+        json!({
+            "id": id, "name": id.to_uppercase(), "files": files, "format": "json",
+            "snippet": snippet, "next": format!("start {id}"),
+        })
     };
-    let setup = |id: &str, files| ClientSetup {
-        id: id.to_owned(),
-        name: id.to_uppercase(),
-        files,
-        format: "json".to_owned(),
-        snippet: json!({params.name.as_str(): [params.command, params.args]}).to_string(),
-        next: format!("start {id}"),
-    };
-    let anywhere = vec![file(".one.json", None)];
-    let by_system = vec![file("~/.two", Some("Linux")), file("~/Library/two", Some("macOS"))];
-    let mut clients = vec![setup("one", anywhere), setup("two", by_system)];
-    clients.retain(|client| params.client.as_ref().is_none_or(|wanted| *wanted == client.id));
-    ClientsDigest { clients }
+    let by_system = json!([
+        {"path": "~/.two", "system": "Linux"},
+        {"path": "~/Library/two", "system": "macOS"},
+    ]);
+    let mut clients = vec![setup("one", json!([{"path": ".one.json"}])), setup("two", by_system)];
+    clients.retain(|client| params.client.as_ref().is_none_or(|id| client["id"] == **id));
+    json!({"clients": clients})
 }
 
-fn gaps(params: &GapsParams) -> GapsDigest {
-    GapsDigest {
-        from: "2026-05-01".to_owned(),
-        until: format!("2026-05-{:02}", params.days),
-        sessions: 3,
-        calls: 9,
-        open: vec![OpenGap {
-            id: "g1".to_owned(),
-            label: "Export to PDF".to_owned(),
-            asks: 4,
-            requests: 2,
-            last_asked: "2026-05-06".to_owned(),
-            wordings: vec!["save as pdf".to_owned()],
+fn gaps(params: &GapsParams) -> Value {
+    json!({
+        "from": "2026-05-01",
+        "until": format!("2026-05-{:02}", params.days),
+        "sessions": 3,
+        "calls": 9,
+        "open": [{
+            "id": "g1", "label": "Export to PDF", "asks": 4, "requests": 2,
+            "last_asked": "2026-05-06", "wordings": ["save as pdf"],
         }],
-        closed: vec![ClosedGap {
-            id: "g2".to_owned(),
-            label: "Dark mode".to_owned(),
-            closed_by: "the node `theme`".to_owned(),
-            closed_at: "2026-05-05".to_owned(),
+        "closed": [{
+            "id": "g2", "label": "Dark mode", "closed_by": "the node `theme`",
+            "closed_at": "2026-05-05",
         }],
-        failed_asks: vec![CountedAsk {
-            ask: "List users".to_owned(),
-            count: 2,
-            tools: vec!["users".to_owned()],
-        }],
-        tools_never_called: vec!["purge".to_owned()],
-    }
+        "failed_asks": [{"ask": "List users", "count": 2, "tools": ["users"]}],
+        "tools_never_called": ["purge"],
+    })
 }
 
-fn world() -> Fixture {
-    bed_with(|parts| Parts { sources: Arc::new(World), ..parts })
+fn sample() -> Fixture {
+    fixture_with(|parts| Parts { sources: Arc::new(SampleSources), ..parts })
 }
 
 #[test]
-fn all_are_listed_valid_and_can_be_made() {
-    let fixture = world();
-    let contents = fixture.compose.list_content(&ListRequest::default()).unwrap();
-    let artifacts = fixture.compose.list_artifacts(&ListRequest::default()).unwrap();
-    assert_eq!(contents.content.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), BUILTIN);
-    assert_eq!(artifacts.artifacts.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), BUILTIN);
-    assert!(
-        contents.content.iter().all(|one| one.problem.is_none() && one.origin == Origin::Builtin)
-    );
-    for id in BUILTIN {
-        let made = fixture.assemble(id).unwrap_or_else(|error| panic!("{id}: {error}"));
-        assert!(made.warnings.is_empty(), "{id}: {:?}", made.warnings);
-        let request =
-            ValidateRequest { content_or_config_id: id.to_owned(), ..ValidateRequest::default() };
-        let valid = fixture.compose.validate_content(&request).unwrap();
+fn lists_validates_and_generates_all_built_in_configs() {
+    let fixture = sample();
+    let contents = fixture.contents();
+    let artifacts = fixture.compose.list_artifacts(&ListRequest::default()).unwrap().artifacts;
+    assert_eq!(contents.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(" "), BUILTIN);
+    assert_eq!(artifacts.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(" "), BUILTIN);
+    assert!(contents.iter().all(|one| one.problem.is_none() && one.origin == Origin::Builtin));
+    for id in BUILTIN.split(' ') {
+        let assembled = fixture.assemble(id).unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert!(assembled.warnings.is_empty(), "{id}: {:?}", assembled.warnings);
+        let valid = fixture.validate(id, vec![], None).unwrap();
         assert!(valid.valid, "{id}: {:?}", valid.findings);
         let again = fixture.generate(id, json!({})).unwrap();
         assert_eq!(again.status, GenerationStatus::Skipped, "{id}");
@@ -196,8 +154,8 @@ fn all_are_listed_valid_and_can_be_made() {
 }
 
 #[test]
-fn agents_md_has_the_knowledge_and_names_the_rest() {
-    let fixture = world();
+fn agents_md_contains_nodes_and_names_omitted_ones() {
+    let fixture = sample();
     fixture.assemble("agents-md").unwrap();
     let expected = "# Working here\n\nWhat an agent needs to know before it works here. It comes from the \
                     knowledge bases; change it there.\n\n## Style\n\nWrite short functions.\n\n## More\n\nNot all fits: 2 more \
@@ -207,8 +165,8 @@ fn agents_md_has_the_knowledge_and_names_the_rest() {
 }
 
 #[test]
-fn the_comparison_is_a_table() {
-    let fixture = world();
+fn capability_comparison_is_a_table() {
+    let fixture = sample();
     fixture.assemble("capability-comparison").unwrap();
     let text = fixture.read("docs/AGENT-COMPARISON.md");
     let table = "## Command line\n\n| Capability | ONE | TWO | THREE |\n|---|---|---|---|\n| Pipes \\| filters | ✓ (pro) | ✗ | ? |\n";
@@ -217,19 +175,19 @@ fn the_comparison_is_a_table() {
 }
 
 #[test]
-fn the_report_says_what_is_missing() {
-    let fixture = world();
+fn gap_report_lists_gaps() {
+    let fixture = sample();
     fixture.assemble("gap-report").unwrap();
     let text = fixture.read("docs/GAPS.md");
-    let entry = "1. **Export to PDF**: asked for 4 times, 2 of them in so many words, last on 2026-05-06 (`g1`)\n   - \"save as pdf\"\n";
+    let entry = "1. **Export to PDF**: asked for 4 times, 2 of them explicitly, last on 2026-05-06 (`g1`)\n   - \"save as pdf\"\n";
     assert!(text.contains(entry), "{text}");
     assert!(text.contains("- Dark mode: by the node `theme`, on 2026-05-05\n"), "{text}");
     assert!(text.contains("- List users (2×, with `users`)\n"), "{text}");
 }
 
 #[test]
-fn a_plan_becomes_scenarios() {
-    let fixture = world();
+fn gherkin_from_plan_writes_scenarios() {
+    let fixture = sample();
     fixture.assemble("gherkin-from-plan").unwrap();
     let text = fixture.read("features/plan.feature");
     let feature = gherkin::Feature::parse(&text, gherkin::GherkinEnv::default()).unwrap();
@@ -240,23 +198,21 @@ fn a_plan_becomes_scenarios() {
 }
 
 #[test]
-fn every_client_has_its_snippet() {
-    let fixture = world();
-    let made =
-        fixture.generate("client-config", json!({"args": ["serve", "--read-only"]})).unwrap();
-    let text = made.shown.content;
+fn client_config_has_a_snippet_for_each_client() {
+    let fixture = sample();
+    let text = fixture.text("client-config", json!({"args": ["serve", "--read-only"]}));
     assert!(text.contains("starts `kenning serve --read-only` itself"), "{text}");
     let snippet = "```json\n{\"kenning\":[\"kenning\",[\"serve\",\"--read-only\"]]}\n```";
     assert_eq!(text.matches(snippet).count(), 2, "{text}");
     assert!(text.contains("## ONE\n\n`.one.json`\n\n"), "{text}");
     assert!(text.contains("`~/.two` (Linux), `~/Library/two` (macOS)\n\n```"), "{text}");
-    let one = fixture.generate("client-config", json!({"client": "two"})).unwrap().shown.content;
+    let one = fixture.text("client-config", json!({"client": "two"}));
     assert!(one.contains("Then: start two.") && !one.contains("ONE"), "{one}");
 }
 
 #[test]
-fn a_config_of_the_workspace_stands_before_the_built_in_one() {
-    let fixture = world();
+fn a_workspace_config_replaces_the_built_in_one() {
+    let fixture = sample();
     let request = ModifyRequest {
         config_id: "agents-md".to_owned(),
         config_type: Some(ConfigType::Content),
@@ -265,14 +221,11 @@ fn a_config_of_the_workspace_stands_before_the_built_in_one() {
     };
     let saved = fixture.compose.modify_config(&request).unwrap();
     assert!(saved.shadows_builtin && saved.backup.is_none());
-    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
-    let own = listed.content.iter().find(|one| one.id == "agents-md").unwrap();
+    let listed = fixture.contents();
+    let own = listed.iter().find(|one| one.id == "agents-md").unwrap();
     assert_eq!((own.origin, own.shadows_builtin), (Origin::Workspace, true));
     assert_eq!(own.description, "ours");
     std::fs::remove_file(fixture.root.path().join(saved.path)).unwrap();
-    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
-    assert_eq!(listed.content[0].origin, Origin::Builtin);
-    let request =
-        GenerateRequest { content_config_id: "agents-md".to_owned(), ..GenerateRequest::default() };
-    fixture.compose.generate_content(&request).unwrap();
+    assert_eq!(fixture.contents()[0].origin, Origin::Builtin);
+    fixture.generate("agents-md", json!({})).unwrap();
 }

@@ -1,4 +1,4 @@
-//! A process that is killed while it writes.
+//! Kills a process while it writes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,7 +21,7 @@ fn open(root: &Path, state: &Path) -> Compose {
     Compose::open(Parts { limits, ..Parts::new(root, state) }).unwrap()
 }
 
-/// Generates all contents and assembles them, again and again, until it is killed.
+/// Generates and assembles all contents repeatedly until it is killed.
 pub(crate) fn child() {
     let Ok(folders) = std::env::var(VARIABLE) else { return };
     let (root, state) = folders.split_once('|').unwrap();
@@ -36,7 +36,7 @@ pub(crate) fn child() {
                 force: true,
             };
             compose.generate_content(&request).unwrap();
-            println!("\nmade {n}");
+            println!("\ngenerated {n}");
         }
         let artifact_config_id = "all".to_owned();
         let request = AssembleRequest { artifact_config_id, context, ..AssembleRequest::default() };
@@ -45,7 +45,7 @@ pub(crate) fn child() {
     }
 }
 
-/// Kills a child some time after it has said `word`, `times` times.
+/// Kills a child process `pause` after it has printed `word` for the given number of times.
 fn kill_after(root: &Path, state: &Path, word: &str, times: usize, pause: Duration) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture"]);
@@ -60,7 +60,7 @@ fn kill_after(root: &Path, state: &Path, word: &str, times: usize, pause: Durati
 }
 
 #[test]
-fn no_half_written_file_is_ever_seen() {
+fn a_killed_process_leaves_no_partial_file() {
     let fixture = fixture();
     let line = "0123456789".repeat(400);
     for n in 0..CONTENTS {
@@ -71,10 +71,10 @@ fn no_half_written_file_is_ever_seen() {
     fixture.put(&artifact("all", "concat", json!(children)));
     let (root, state) = (fixture.root.path(), fixture.state.path());
     for (word, times, pause) in [
-        ("made", 1, 0),
-        ("made", 300, 1),
-        ("made", 700, 2),
-        ("made", CONTENTS, 3),
+        ("generated", 1, 0),
+        ("generated", 300, 1),
+        ("generated", 700, 2),
+        ("generated", CONTENTS, 3),
         ("assembled", 1, 5),
     ] {
         kill_after(root, state, word, times, Duration::from_millis(pause));
@@ -82,7 +82,7 @@ fn no_half_written_file_is_ever_seen() {
     }
 }
 
-/// Every version that is listed can be read and is whole, and so is the artifact.
+/// Every listed version can be read and is complete, and so is the artifact.
 fn check(root: &Path, state: &Path) {
     let compose = open(root, state);
     let contents = compose.content_ids().unwrap();

@@ -1,11 +1,17 @@
-//! A workspace with its state, and configs to put in it.
+//! A workspace in temporary folders, and configs for it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kenning_compose::assemble::{AssembleRequest, AssembleResponse};
-use kenning_compose::generate::{GenerateRequest, GenerateResponse, PreviewRequest};
+use kenning_compose::config::ConfigType;
+use kenning_compose::generate::{
+    GenerateRequest, GenerateResponse, PreviewRequest, PreviewResponse,
+};
+use kenning_compose::generator::Listing;
+use kenning_compose::list::{GeneratorsRequest, ListRequest, ListedContent};
+use kenning_compose::validate::{Rule, ValidateRequest, ValidateResponse};
 use kenning_compose::{Compose, Error, Limits, Parts, Timestamp};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -17,7 +23,7 @@ pub(crate) struct Fixture {
     pub(crate) clock: Clock,
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test advances it.
 #[derive(Clone)]
 pub(crate) struct Clock(Arc<AtomicI64>);
 
@@ -28,14 +34,14 @@ impl Clock {
 }
 
 pub(crate) fn fixture() -> Fixture {
-    bed_with(|parts| parts)
+    fixture_with(|parts| parts)
 }
 
 pub(crate) fn limited(limits: Limits) -> Fixture {
-    bed_with(|parts| Parts { limits, ..parts })
+    fixture_with(|parts| Parts { limits, ..parts })
 }
 
-pub(crate) fn bed_with(change: impl FnOnce(Parts) -> Parts) -> Fixture {
+pub(crate) fn fixture_with(change: impl FnOnce(Parts) -> Parts) -> Fixture {
     let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let clock = Clock(Arc::new(AtomicI64::new(1_766_829_600_000)));
     let time = clock.clone();
@@ -80,32 +86,72 @@ impl Fixture {
         })
     }
 
-    /// What a template makes of a context.
+    /// The text of a content that must be generated.
+    pub(crate) fn text(&self, id: &str, context: Value) -> String {
+        self.generate(id, context).unwrap().shown.content
+    }
+
+    /// What a jinja2 template renders.
     pub(crate) fn render(&self, template: &str, context: Value) -> Result<String, Error> {
         self.pattern(json!({"type": "jinja2", "template": template}), context)
     }
 
-    /// What a pattern makes of a context.
+    /// What a pattern generates.
     pub(crate) fn pattern(&self, pattern: Value, context: Value) -> Result<String, Error> {
         self.put(&content("under-test", pattern));
-        let preview = self.compose.preview_generation(&PreviewRequest {
-            content_config_id: "under-test".to_owned(),
-            context: Some(object(context)),
-            show_metadata: false,
-        })?;
-        Ok(preview.shown.content)
+        Ok(self.preview("under-test", context)?.shown.content)
     }
 
-    pub(crate) fn assemble(&self, id: &str) -> Result<AssembleResponse, Error> {
-        self.compose.assemble_artifact(&AssembleRequest {
-            artifact_config_id: id.to_owned(),
-            ..AssembleRequest::default()
+    pub(crate) fn preview(&self, id: &str, context: Value) -> Result<PreviewResponse, Error> {
+        self.compose.preview_generation(&PreviewRequest {
+            content_config_id: id.to_owned(),
+            context: Some(object(context)),
+            show_metadata: true,
         })
     }
 
-    /// Every file below the state folder.
-    pub(crate) fn state_files(&self) -> Vec<PathBuf> {
-        files(self.state.path())
+    pub(crate) fn assemble(&self, id: &str) -> Result<AssembleResponse, Error> {
+        self.assemble_with(id, |_| ())
+    }
+
+    pub(crate) fn assemble_with(
+        &self,
+        id: &str,
+        edit: impl FnOnce(&mut AssembleRequest),
+    ) -> Result<AssembleResponse, Error> {
+        let artifact_config_id = id.to_owned();
+        let mut request = AssembleRequest { artifact_config_id, ..AssembleRequest::default() };
+        edit(&mut request);
+        self.compose.assemble_artifact(&request)
+    }
+
+    pub(crate) fn validate(
+        &self,
+        id: &str,
+        validation_rules: Vec<Rule>,
+        config_type: Option<ConfigType>,
+    ) -> Result<ValidateResponse, Error> {
+        let content_or_config_id = id.to_owned();
+        let request = ValidateRequest { content_or_config_id, validation_rules, config_type };
+        self.compose.validate_content(&request)
+    }
+
+    pub(crate) fn generators(&self) -> Listing {
+        self.compose.list_generators(&GeneratorsRequest::default()).listing
+    }
+
+    pub(crate) fn contents(&self) -> Vec<ListedContent> {
+        self.compose.list_content(&ListRequest::default()).unwrap().content
+    }
+
+    /// The versions of a content, oldest first.
+    pub(crate) fn versions(&self, id: &str) -> Vec<String> {
+        self.compose.version_ids(id).unwrap()
+    }
+
+    /// A file below the state folder.
+    pub(crate) fn state_file(&self, path: &str) -> String {
+        std::fs::read_to_string(self.state.path().join(path)).unwrap()
     }
 }
 
@@ -130,7 +176,7 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// A content config; `pattern` is what its one pattern has besides an id.
+/// A content config with one pattern, which gets an id if it has none.
 pub(crate) fn content(id: &str, mut pattern: Value) -> Value {
     if pattern["id"].is_null() {
         pattern["id"] = json!("main");
@@ -167,7 +213,7 @@ pub(crate) fn artifact(id: &str, strategy: &str, children: Value) -> Value {
     })
 }
 
-/// The code of an error that must be one.
+/// The code of an outcome that must be an error.
 pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> &'static str {
     outcome.unwrap_err().code().as_str()
 }

@@ -1,19 +1,17 @@
-//! Generating, skipping, previewing, regenerating.
+//! Generating, skipping unchanged contents, previewing, regenerating, reading sources.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kenning_compose::generate::{
-    GenerateRequest, GenerationStatus, PreviewRequest, RegenerateRequest,
-};
+use kenning_compose::generate::{GenerateRequest, GenerationStatus, RegenerateRequest};
 use kenning_compose::sources::{SourceError, Sources};
 use kenning_compose::{Error, Parts};
 use serde_json::{Value, json};
 
-use crate::fixture::{bed_with, code, content, fixture, object};
+use crate::fixture::{code, content, files, fixture, fixture_with, object};
 
 #[test]
-fn what_has_not_changed_is_skipped() {
+fn skips_unchanged_contents() {
     let fixture = fixture();
     fixture.template("c", "{{ a }}");
     let first = fixture.generate("c", json!({"a": 1, "b": {"x": 1, "y": 2}})).unwrap();
@@ -25,35 +23,33 @@ fn what_has_not_changed_is_skipped() {
     assert_eq!(other.status, GenerationStatus::Regenerated);
     assert_eq!(other.previous_version.as_deref(), Some(first.version.as_str()));
     fixture.template("c", "changed {{ a }}");
-    assert_eq!(
-        fixture.generate("c", json!({"a": 2})).unwrap().status,
-        GenerationStatus::Regenerated
-    );
+    let status = fixture.generate("c", json!({"a": 2})).unwrap().status;
+    assert_eq!(status, GenerationStatus::Regenerated);
     let forced = fixture.compose.generate_content(&GenerateRequest {
         content_config_id: "c".to_owned(),
         context: Some(object(json!({"a": 2}))),
         force: true,
     });
     assert_eq!(forced.unwrap().status, GenerationStatus::Regenerated);
-    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 4);
+    assert_eq!(fixture.versions("c").len(), 4);
 }
 
 #[test]
-fn files_that_had_a_part_in_it_count_as_inputs() {
+fn included_files_are_inputs() {
     let fixture = fixture();
     fixture.file("t.j2", "{% include 'inner.j2' %}");
     fixture.file("inner.j2", "one");
     fixture.put(&content("c", json!({"template_file": "t.j2"})));
-    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "one");
+    assert_eq!(fixture.text("c", json!({})), "one");
     assert_eq!(fixture.generate("c", json!({})).unwrap().status, GenerationStatus::Skipped);
     fixture.file("inner.j2", "two");
-    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "two");
+    assert_eq!(fixture.text("c", json!({})), "two");
     fixture.file("t.j2", "three");
-    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "three");
+    assert_eq!(fixture.text("c", json!({})), "three");
 }
 
 #[test]
-fn required_variables_are_named_before_anything_runs() {
+fn names_missing_required_variables() {
     let fixture = fixture();
     let variables = json!([
         {"name": "a", "required": true},
@@ -61,21 +57,19 @@ fn required_variables_are_named_before_anything_runs() {
         {"name": "c", "default": "see"},
         {"name": "d", "default": null},
     ]);
-    fixture.put(&content(
-        "c",
-        json!({"template": "{{ a }}{{ b }}{{ c }}{% if d %}d{% endif %}", "variables": variables}),
-    ));
+    let template = "{{ a }}{{ b }}{{ c }}{% if d %}d{% endif %}";
+    fixture.put(&content("c", json!({"template": template, "variables": variables})));
     match fixture.generate("c", json!({"a": 1})) {
         Err(Error::MissingVariables { id, names }) => {
             assert_eq!((id.as_str(), names), ("c", vec!["b".to_owned()]));
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(fixture.generate("c", json!({"a": 1, "b": 2})).unwrap().shown.content, "12see");
+    assert_eq!(fixture.text("c", json!({"a": 1, "b": 2})), "12see");
 }
 
 #[test]
-fn several_patterns_follow_each_other() {
+fn joins_several_patterns() {
     let fixture = fixture();
     let mut config = content("c", json!({}));
     config["generation"]["patterns"] = json!([
@@ -84,60 +78,55 @@ fn several_patterns_follow_each_other() {
         {"id": "c", "template": "end"},
     ]);
     fixture.put(&config);
-    let made = fixture.generate("c", json!({"title": "t"})).unwrap();
-    assert_eq!(made.shown.content, "# T\nt\nend");
-    assert_eq!(made.generators, ["jinja2", "template_fill", "jinja2"]);
+    let generated = fixture.generate("c", json!({"title": "t"})).unwrap();
+    assert_eq!(generated.shown.content, "# T\nt\nend");
+    assert_eq!(generated.generators, ["jinja2", "template_fill", "jinja2"]);
 }
 
 #[test]
-fn a_preview_keeps_nothing_and_warns_of_what_is_unused() {
+fn previews_store_nothing_and_warn_of_unused_values() {
     let fixture = fixture();
     fixture.file("inc.j2", "{{ inner }}");
     fixture.template("c", "{{ used }}{% include 'inc.j2' %}");
-    let request = PreviewRequest {
-        content_config_id: "c".to_owned(),
-        context: Some(object(json!({"used": 1, "inner": 2, "forgotten": 3}))),
-        show_metadata: true,
-    };
-    let preview = fixture.compose.preview_generation(&request).unwrap();
+    let preview = fixture.preview("c", json!({"used": 1, "inner": 2, "forgotten": 3})).unwrap();
     assert_eq!(preview.shown.content, "12");
     assert_eq!(preview.warnings, ["`forgotten` is in the context, and nothing uses it"]);
     assert_eq!(preview.metadata.unwrap().files, ["inc.j2"]);
-    assert!(fixture.state_files().is_empty());
+    assert!(files(fixture.state.path()).is_empty());
 }
 
 #[test]
-fn regenerating_says_what_has_changed() {
+fn regenerating_reports_changes() {
     let fixture = fixture();
     fixture.template("c", "one\n{{ x }}\nthree\n");
-    let request = |context: Option<Value>, compare: bool| RegenerateRequest {
-        content_config_id: "c".to_owned(),
-        context: context.map(object),
-        reason: Some("because".to_owned()),
-        compare,
+    let regenerate = |context: Option<Value>, compare: bool| {
+        let request = RegenerateRequest {
+            content_config_id: "c".to_owned(),
+            context: context.map(object),
+            reason: Some("because".to_owned()),
+            compare,
+        };
+        fixture.compose.regenerate_content(&request).unwrap()
     };
-    let first =
-        fixture.compose.regenerate_content(&request(Some(json!({"x": "two"})), true)).unwrap();
+    let first = regenerate(Some(json!({"x": "two"})), true);
     assert_eq!(first.generated.status, GenerationStatus::Generated);
     assert!(first.changes.is_none());
-    let second =
-        fixture.compose.regenerate_content(&request(Some(json!({"x": "2\n2b"})), true)).unwrap();
-    let changes = second.changes.unwrap();
+    let changes = regenerate(Some(json!({"x": "2\n2b"})), true).changes.unwrap();
     assert_eq!((changes.lines_added, changes.lines_removed, changes.lines_unchanged), (2, 1, 2));
-    // Without a context, that of the latest version is taken.
-    let third = fixture.compose.regenerate_content(&request(None, true)).unwrap();
+    // Without a context, that of the latest version is used.
+    let third = regenerate(None, true);
     assert!(third.changes.unwrap().identical);
     assert_eq!(third.generated.status, GenerationStatus::Regenerated);
-    let fourth = fixture.compose.regenerate_content(&request(None, false)).unwrap();
+    let fourth = regenerate(None, false);
     assert!(fourth.changes.is_none());
     let kept = fixture.compose.content("c", Some(&fourth.generated.version)).unwrap();
     assert_eq!(kept.reason.as_deref(), Some("because"));
 }
 
-/// Counts how often it is asked, and answers with the parameters.
-struct Parrot(AtomicUsize);
+/// Counts reads, and returns the parameters.
+struct Echo(AtomicUsize);
 
-impl Sources for Parrot {
+impl Sources for Echo {
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         match name {
@@ -148,10 +137,10 @@ impl Sources for Parrot {
 }
 
 #[test]
-fn sources_are_read_with_parameters_from_the_context() {
-    let parrot = Arc::new(Parrot(AtomicUsize::new(0)));
-    let sources: Arc<dyn Sources> = parrot.clone();
-    let fixture = bed_with(|parts| Parts { sources, ..parts });
+fn reads_sources_with_parameters_from_the_context() {
+    let echo = Arc::new(Echo(AtomicUsize::new(0)));
+    let sources: Arc<dyn Sources> = echo.clone();
+    let fixture = fixture_with(|parts| Parts { sources, ..parts });
     fixture.file("notes.txt", "from a file");
     fixture.file("data.yaml", "a: [1, 2]\n");
     let mut config = content(
@@ -168,18 +157,18 @@ fn sources_are_read_with_parameters_from_the_context() {
         {"id": "g", "source": "gaps", "required": false},
     ]});
     fixture.put(&config);
-    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/from a file/2/True");
-    assert_eq!(made.warnings, ["source `gaps` of `c` failed: no store"]);
-    // What the context has stands for the source.
-    let asked = parrot.0.load(Ordering::SeqCst);
+    let generated = fixture.generate("c", json!({"what": "it"})).unwrap();
+    assert_eq!(generated.shown.content, "do it/5/from a file/2/True");
+    assert_eq!(generated.warnings, ["source `gaps` of `c` failed: no store"]);
+    // A value of the context replaces the source.
+    let reads = echo.0.load(Ordering::SeqCst);
     let given = json!({"what": "it", "g": 1, "k": {"params": {"task": "t", "max": 1}}});
     assert_eq!(fixture.generate("c", given).unwrap().shown.content, "t/2/from a file/2/False");
-    assert_eq!(parrot.0.load(Ordering::SeqCst), asked);
-    // A file that changes is an input that changes.
+    assert_eq!(echo.0.load(Ordering::SeqCst), reads);
+    // Files are inputs.
     fixture.file("notes.txt", "changed");
-    let made = fixture.generate("c", json!({"what": "it"})).unwrap();
-    assert_eq!(made.shown.content, "do it/5/changed/2/True");
+    let generated = fixture.generate("c", json!({"what": "it"})).unwrap();
+    assert_eq!(generated.shown.content, "do it/5/changed/2/True");
     config["inputs"]["sources"][3]["required"] = json!(true);
     fixture.put(&config);
     assert_eq!(code(fixture.generate("c", json!({"what": "it"}))), "SOURCE_FAILED");
@@ -190,7 +179,7 @@ fn sources_are_read_with_parameters_from_the_context() {
 }
 
 #[test]
-fn unknown_ids_are_named_with_what_is_near() {
+fn suggests_ids_similar_to_an_unknown_one() {
     let fixture = fixture();
     fixture.template("weekly-report", "x");
     let error = fixture.generate("weekly-reprot", json!({})).unwrap_err();

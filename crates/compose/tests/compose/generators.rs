@@ -1,4 +1,4 @@
-//! What each generator writes.
+//! The built-in generators.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,10 @@ use kenning_compose::list::GeneratorsRequest;
 use kenning_compose::{Error, Parts};
 use serde_json::{Value, json};
 
-use crate::fixture::{bed_with, code, content, fixture, object};
+use crate::fixture::{code, content, fixture, fixture_with};
 
 #[test]
-fn template_fill_fills_dotted_names() {
+fn template_fill_replaces_dotted_names() {
     let fixture = fixture();
     let fill = |template: &str, undefined: &str| {
         let pattern = json!({
@@ -20,10 +20,8 @@ fn template_fill_fills_dotted_names() {
         });
         fixture.pattern(pattern, json!({"a": {"b": "c", "list": [1, {"x": true}]}, "n": 1.5}))
     };
-    assert_eq!(
-        fill("{{a.b}} {{ n }} {{a.list.1.x}} {{a.list}}", "error").unwrap(),
-        "c 1.5 true [1,{\"x\":true}]"
-    );
+    let filled = fill("{{a.b}} {{ n }} {{a.list.1.x}} {{a.list}}", "error").unwrap();
+    assert_eq!(filled, "c 1.5 true [1,{\"x\":true}]");
     assert_eq!(fill("<{{a.z}}>", "keep").unwrap(), "<{{a.z}}>");
     assert_eq!(fill("<{{a.z}}>", "empty").unwrap(), "<>");
     match fill("<{{a.z}}>", "error") {
@@ -33,13 +31,13 @@ fn template_fill_fills_dotted_names() {
     assert_eq!(code(fill("{{ a|upper }}", "empty")), "TEMPLATE_ERROR");
     assert_eq!(code(fill("{{ a", "empty")), "TEMPLATE_ERROR");
     assert_eq!(code(fill("{{ a.b }}", "whatever")), "INVALID_ARGUMENT");
-    // What is filled in is not filled again.
+    // Values are not filled again.
     let pattern = json!({"type": "template_fill", "template": "{{x}}"});
     assert_eq!(fixture.pattern(pattern, json!({"x": "{{x}}"})).unwrap(), "{{x}}");
 }
 
 #[test]
-fn demonstration_shows_the_examples_of_elements() {
+fn demonstration_fills_in_example_outputs() {
     let fixture = fixture();
     let mut config =
         content("d", json!({"type": "demonstration", "template": "# {{title}}\n\n{{body}}\n"}));
@@ -49,12 +47,11 @@ fn demonstration_shows_the_examples_of_elements() {
         {"name": "empty"},
     ]);
     fixture.put(&config);
-    let made = fixture.generate("d", json!({})).unwrap();
-    assert_eq!(made.shown.content, "# A title\n\nSome text with {{title}} in it.\n");
+    let filled = "# A title\n\nSome text with {{title}} in it.\n";
+    assert_eq!(fixture.text("d", json!({})), filled);
     config["generation"]["patterns"][0] = json!({"id": "p", "type": "demonstration"});
     fixture.put(&config);
-    let made = fixture.generate("d", json!({})).unwrap();
-    assert_eq!(made.shown.content, "A title\n\nSome text with {{title}} in it.");
+    assert_eq!(fixture.text("d", json!({})), "A title\n\nSome text with {{title}} in it.");
     config["generation"]["patterns"][0] =
         json!({"id": "p", "type": "demonstration", "template": "{{empty}}"});
     fixture.put(&config);
@@ -68,7 +65,7 @@ fn gherkin(data: Value) -> Result<String, Error> {
 }
 
 #[test]
-fn gherkin_is_what_a_parser_reads() {
+fn writes_gherkin_that_parses() {
     let text = gherkin(json!({
         "feature": {"name": "Login", "description": "As a user\nI want in", "tags": ["web", "@slow"]},
         "background": {"steps": ["Given a server"]},
@@ -108,36 +105,33 @@ fn gherkin_is_what_a_parser_reads() {
 }
 
 #[test]
-fn what_would_not_be_gherkin_is_refused() {
-    let feature = |more: Value| {
-        let mut data = json!({"feature": "F"});
-        object(more).into_iter().for_each(|(key, value)| data[key] = value);
-        data
+fn rejects_data_that_would_not_be_gherkin() {
+    let scenario = |name: &str, steps: Value| json!({"feature": "F", "scenarios": [{"name": name, "steps": steps}]});
+    let outline = |step: &str, examples: Value| {
+        let outlines = json!([{"name": "O", "steps": [step], "examples": examples}]);
+        json!({"feature": "F", "outlines": outlines})
     };
+    let uneven = json!({"keyword": "Given", "text": "x", "table": [["a"], ["b", "c"]]});
     for data in [
         json!({}),
         json!({"feature": "two\nlines"}),
         json!({"feature": {"name": "F", "tags": ["two words"]}}),
         json!({"feature": {"name": "F", "description": "Scenario: smuggled"}}),
-        feature(json!({"scenarios": [{"name": "", "steps": []}]})),
-        feature(json!({"scenarios": [{"name": "S", "steps": ["Perhaps it works"]}]})),
-        feature(json!({"scenarios": [{"name": "S", "steps": ["Given a\nScenario: b"]}]})),
-        feature(
-            json!({"scenarios": [{"name": "S", "steps": [{"keyword": "Given", "text": "x", "table": [["a"], ["b", "c"]]}]}]}),
-        ),
-        feature(
-            json!({"outlines": [{"name": "O", "steps": ["Given <x>"], "examples": [{"y": 1}]}]}),
-        ),
-        feature(json!({"outlines": [{"name": "O", "steps": ["Given x"], "examples": []}]})),
+        scenario("", json!([])),
+        scenario("S", json!(["Perhaps it works"])),
+        scenario("S", json!(["Given a\nScenario: b"])),
+        scenario("S", json!([uneven])),
+        outline("Given <x>", json!([{"y": 1}])),
+        outline("Given x", json!([])),
     ] {
         assert_eq!(code(gherkin(data.clone())), "TEMPLATE_ERROR", "{data}");
     }
 }
 
-/// Answers with what it was asked.
-struct Echo(Mutex<Vec<String>>);
+/// Records prompts.
+struct Recorder(Mutex<Vec<String>>);
 
-impl Model for Echo {
+impl Model for Recorder {
     fn complete(&self, prompt: &str) -> Result<String, ModelError> {
         self.0.lock().unwrap().push(prompt.to_owned());
         if prompt.contains("fail") {
@@ -148,12 +142,12 @@ impl Model for Echo {
 }
 
 #[test]
-fn a_model_writes_code_where_there_is_one() {
-    let echo = Arc::new(Echo(Mutex::default()));
-    let model: Arc<dyn Model> = echo.clone();
+fn code_generation_calls_the_model() {
+    let recorder = Arc::new(Recorder(Mutex::default()));
+    let model: Arc<dyn Model> = recorder.clone();
     let set: BTreeSet<String> = ["ANTHROPIC_API_KEY".to_owned()].into();
     let fixture =
-        bed_with(|parts| Parts { model: Some(model), credentials: Arc::new(set), ..parts });
+        fixture_with(|parts| Parts { model: Some(model), credentials: Arc::new(set), ..parts });
     let write = |what: &str| {
         let pattern = json!({
             "type": "code_generation", "specification": "A program that does {{what}}",
@@ -162,26 +156,24 @@ fn a_model_writes_code_where_there_is_one() {
         fixture.pattern(pattern, json!({"what": what}))
     };
     assert_eq!(write("nothing").unwrap(), "fn main() {}\n");
-    let prompt = echo.0.lock().unwrap()[0].clone();
+    let prompt = recorder.0.lock().unwrap()[0].clone();
     assert!(prompt.contains("A program that does nothing") && prompt.contains("Rust"), "{prompt}");
     let error = write("fail").unwrap_err();
     assert_eq!(error.code().as_str(), "MODEL_FAILED");
     assert!(error.to_string().contains("overloaded"));
-    assert!(
-        fixture.compose.list_generators(&GeneratorsRequest::default()).listing.absent.is_empty()
-    );
+    assert!(fixture.generators().absent.is_empty());
 }
 
 #[test]
-fn without_its_key_it_is_absent_and_nothing_runs() {
-    let echo = Arc::new(Echo(Mutex::default()));
-    let model: Arc<dyn Model> = echo.clone();
-    let fixture = bed_with(|parts| Parts { model: Some(model), ..parts });
-    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
+fn code_generation_without_its_key_is_absent_and_runs_nothing() {
+    let recorder = Arc::new(Recorder(Mutex::default()));
+    let model: Arc<dyn Model> = recorder.clone();
+    let fixture = fixture_with(|parts| Parts { model: Some(model), ..parts });
+    let listing = fixture.generators();
     assert!(!listing.generators.contains_key("code_generation"));
     assert_eq!(listing.absent[0].missing, ["ANTHROPIC_API_KEY"]);
-    let mut config = content("c", json!({"type": "code_generation", "specification": "x"}));
-    // The other pattern would fail if anything ran.
+    let mut config = content("c", json!({}));
+    // The first pattern would fail if it ran.
     config["generation"]["patterns"] = json!([
         {"id": "a", "template": "{{ missing }}"},
         {"id": "b", "type": "code_generation", "specification": "x"},
@@ -190,19 +182,19 @@ fn without_its_key_it_is_absent_and_nothing_runs() {
     let error = fixture.generate("c", json!({})).unwrap_err();
     assert_eq!(error.code().as_str(), "GENERATOR_UNAVAILABLE");
     assert!(error.to_string().contains("ANTHROPIC_API_KEY"), "{error}");
-    assert!(echo.0.lock().unwrap().is_empty());
+    assert!(recorder.0.lock().unwrap().is_empty());
 }
 
 #[test]
-fn with_a_key_and_no_model_the_reason_is_another() {
+fn code_generation_without_a_model_is_absent() {
     let set: BTreeSet<String> = ["ANTHROPIC_API_KEY".to_owned()].into();
-    let fixture = bed_with(|parts| Parts { credentials: Arc::new(set), ..parts });
-    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
+    let fixture = fixture_with(|parts| Parts { credentials: Arc::new(set), ..parts });
+    let listing = fixture.generators();
     assert_eq!(listing.absent[0].reason, "no model is set up");
 }
 
 #[test]
-fn every_generator_says_all_that_the_contract_asks() {
+fn generators_publish_all_fields_of_the_contract() {
     let fixture = fixture();
     let response = fixture.compose.list_generators(&GeneratorsRequest::default());
     let listed = serde_json::to_value(&response).unwrap();

@@ -1,31 +1,23 @@
-//! Drafted, tried, saved, changed.
+//! The lifecycle of configs: drafts, tests, saving, modifying.
 
 use kenning_compose::config::ConfigType;
-use kenning_compose::lifecycle::{DraftRequest, ModifyRequest, SaveRequest, TestRequest};
-use kenning_compose::list::ListRequest;
+use kenning_compose::lifecycle::{
+    DraftRequest, ModifyRequest, SaveRequest, SaveResponse, TestRequest,
+};
 use kenning_compose::{Error, Limits};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, artifact, code, content, fixture, limited, object};
 
 fn draft(fixture: &Fixture, config_type: ConfigType, data: Value) -> Result<String, Error> {
-    let request = DraftRequest {
-        config_type,
-        config_data: object(data),
-        description: Some("try".to_owned()),
-    };
+    let (config_data, description) = (object(data), Some("try".to_owned()));
+    let request = DraftRequest { config_type, config_data, description };
     fixture.compose.draft_config(&request).map(|response| response.draft_id)
 }
 
-fn save(
-    fixture: &Fixture,
-    draft_id: &str,
-    config_id: &str,
-    overwrite: bool,
-) -> Result<String, Error> {
-    let request =
-        SaveRequest { draft_id: draft_id.to_owned(), config_id: config_id.to_owned(), overwrite };
-    fixture.compose.save_config(&request).map(|response| response.path)
+fn save(fixture: &Fixture, draft: &str, id: &str, overwrite: bool) -> Result<SaveResponse, Error> {
+    let (draft_id, config_id) = (draft.to_owned(), id.to_owned());
+    fixture.compose.save_config(&SaveRequest { draft_id, config_id, overwrite })
 }
 
 fn modify(config_id: &str, updates: Value) -> ModifyRequest {
@@ -38,7 +30,7 @@ fn modify(config_id: &str, updates: Value) -> ModifyRequest {
 }
 
 #[test]
-fn from_draft_to_content() {
+fn drafts_tests_saves_and_uses_a_content_config() {
     let fixture = fixture();
     let mut data = content("x", json!({"template": "Hello {{name}}"}));
     data.as_object_mut().unwrap().remove("id");
@@ -51,28 +43,23 @@ fn from_draft_to_content() {
             dry_run,
         })
     };
-    let tried = test(true).unwrap();
-    assert_eq!(tried.shown.content, "Hello you");
-    assert_eq!(tried.warnings, ["`extra` is in the context, and nothing uses it"]);
-    assert!(tried.uri.is_none() && fixture.compose.content_ids().unwrap().is_empty());
+    let tested = test(true).unwrap();
+    assert_eq!(tested.shown.content, "Hello you");
+    assert_eq!(tested.warnings, ["`extra` is in the context, and nothing uses it"]);
+    assert!(tested.uri.is_none() && fixture.compose.content_ids().unwrap().is_empty());
     let kept = test(false).unwrap();
     assert!(kept.uri.unwrap().starts_with(&format!("content://{draft_id}/")));
     assert_eq!(fixture.compose.content(&draft_id, None).unwrap().content.unwrap(), "Hello you");
-    let path = save(&fixture, &draft_id, "greeting", false).unwrap();
+    let path = save(&fixture, &draft_id, "greeting", false).unwrap().path;
     assert_eq!(path, ".kenning/compose/content/greeting.json");
     assert!(fixture.read(&path).contains("\"id\": \"greeting\""));
-    // It is listed from where it was saved, and can be used.
-    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
-    assert!(listed.content.iter().any(|one| one.id == "greeting"));
-    assert_eq!(
-        fixture.generate("greeting", json!({"name": "all"})).unwrap().shown.content,
-        "Hello all"
-    );
+    assert!(fixture.contents().iter().any(|one| one.id == "greeting"));
+    assert_eq!(fixture.text("greeting", json!({"name": "all"})), "Hello all");
     assert_eq!(code(test(true)), "DRAFT_NOT_FOUND");
 }
 
 #[test]
-fn what_is_wrong_is_named_by_its_path() {
+fn names_issues_by_path() {
     let fixture = fixture();
     let mut bad = content("x", json!({"template": "x"}));
     bad["elements"] = json!([{"format": "text"}]);
@@ -81,19 +68,15 @@ fn what_is_wrong_is_named_by_its_path() {
     let error = draft(&fixture, ConfigType::Content, bad).unwrap_err();
     assert_eq!(error.code().as_str(), "CONFIG_INVALID");
     let details = error.details();
-    let paths: Vec<&str> = details["issues"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|issue| issue["path"].as_str().unwrap())
-        .collect();
-    for path in [
-        "$.elements[0]",
-        "$.metadata.generation_frequency",
-        "$.generation.patterns[0].variables[0]",
-    ] {
-        assert!(paths.contains(&path), "{path} in {paths:?}");
-    }
+    let issues = details["issues"].as_array().unwrap();
+    let paths: Vec<&str> = issues.iter().map(|issue| issue["path"].as_str().unwrap()).collect();
+    let expected =
+        "$.elements[0] $.metadata.generation_frequency $.generation.patterns[0].variables[0]";
+    assert!(expected.split(' ').all(|path| paths.contains(&path)), "{paths:?}");
+    let pattern = |pattern: Value| json!({"generation": {"patterns": [pattern]}});
+    let unknown_type = pattern(json!({"id": "p", "type": "jinja3", "template": "x"}));
+    let outside = pattern(json!({"id": "p", "template_file": "../x"}));
+    let both = pattern(json!({"id": "p", "template_file": "x", "template": "y"}));
     for (change, path) in [
         (json!({"elements": []}), "$.elements"),
         (json!({"id": "../x"}), "$.id"),
@@ -101,18 +84,9 @@ fn what_is_wrong_is_named_by_its_path() {
         (json!({"type": "artifact"}), "$.type"),
         (json!({"surprise": 1}), "$"),
         (json!({"elements": [{"name": "a"}, {"name": "a"}]}), "$.elements[1].name"),
-        (
-            json!({"generation": {"patterns": [{"id": "p", "type": "jinja3", "template": "x"}]}}),
-            "$.generation.patterns[0].type",
-        ),
-        (
-            json!({"generation": {"patterns": [{"id": "p", "template_file": "../x"}]}}),
-            "$.generation.patterns[0].template_file",
-        ),
-        (
-            json!({"generation": {"patterns": [{"id": "p", "template_file": "x", "template": "y"}]}}),
-            "$.generation.patterns[0]",
-        ),
+        (unknown_type, "$.generation.patterns[0].type"),
+        (outside, "$.generation.patterns[0].template_file"),
+        (both, "$.generation.patterns[0]"),
     ] {
         let mut data = content("x", json!({"template": "x"}));
         object(change.clone()).into_iter().for_each(|(key, value)| data[key] = value);
@@ -138,18 +112,16 @@ fn what_is_wrong_is_named_by_its_path() {
 }
 
 #[test]
-fn saving_does_not_replace_unless_asked_and_keeps_a_backup() {
+fn overwrites_only_if_requested_and_keeps_a_backup() {
     let fixture = fixture();
     let new =
         || draft(&fixture, ConfigType::Content, content("x", json!({"template": "new"}))).unwrap();
     fixture.template("c", "old");
     let draft_id = new();
     assert_eq!(code(save(&fixture, &draft_id, "c", false)), "CONFIG_EXISTS");
-    let request = SaveRequest { draft_id, config_id: "c".to_owned(), overwrite: true };
-    let saved = fixture.compose.save_config(&request).unwrap();
-    let backup = std::fs::read_to_string(fixture.state.path().join(saved.backup.unwrap())).unwrap();
-    assert!(backup.contains("old"));
-    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "new");
+    let saved = save(&fixture, &draft_id, "c", true).unwrap();
+    assert!(fixture.state_file(&saved.backup.unwrap()).contains("old"));
+    assert_eq!(fixture.text("c", json!({})), "new");
     for id in ["../c", "a/b", "a\\b", "A", "", "1a", "a.b", "a b"] {
         assert_eq!(code(save(&fixture, &new(), id, true)), "INVALID_ID", "{id}");
     }
@@ -158,39 +130,29 @@ fn saving_does_not_replace_unless_asked_and_keeps_a_backup() {
 }
 
 #[test]
-fn a_modification_is_a_merge_patch_that_must_be_valid() {
+fn modifies_by_merge_patch_and_validates_the_result() {
     let fixture = fixture();
     let mut config = content("c", json!({"template": "old"}));
     config["evolution"] = json!({"stage": "draft", "note": "x"});
     fixture.put(&config);
-    let saved = fixture
-        .compose
-        .modify_config(&modify(
-            "c",
-            json!({
-                "metadata": {"version": "2.0.0"},
-                "evolution": {"stage": "approved", "note": null},
-            }),
-        ))
-        .unwrap();
+    let updates = json!({
+        "metadata": {"version": "2.0.0"},
+        "evolution": {"stage": "approved", "note": null},
+    });
+    let saved = fixture.compose.modify_config(&modify("c", updates)).unwrap();
     assert!(fixture.state.path().join(saved.backup.unwrap()).exists());
     let data = fixture.compose.config(ConfigType::Content, "c").unwrap();
     assert_eq!(data["metadata"]["version"], "2.0.0");
     assert_eq!(data["metadata"]["description"], "the content c");
     assert_eq!(data["evolution"], json!({"stage": "approved"}));
     let before = fixture.read(".kenning/compose/content/c.json");
-    assert_eq!(
-        code(fixture.compose.modify_config(&modify("c", json!({"elements": null})))),
-        "CONFIG_INVALID"
-    );
-    assert_eq!(
-        code(fixture.compose.modify_config(&modify("c", json!({"id": "d"})))),
-        "INVALID_ARGUMENT"
-    );
-    assert_eq!(
-        code(fixture.compose.modify_config(&modify("nobody", json!({})))),
-        "CONFIG_NOT_FOUND"
-    );
+    for (id, updates, expected) in [
+        ("c", json!({"elements": null}), "CONFIG_INVALID"),
+        ("c", json!({"id": "d"}), "INVALID_ARGUMENT"),
+        ("unknown", json!({}), "CONFIG_NOT_FOUND"),
+    ] {
+        assert_eq!(code(fixture.compose.modify_config(&modify(id, updates))), expected);
+    }
     assert_eq!(fixture.read(".kenning/compose/content/c.json"), before);
     let quiet = ModifyRequest {
         create_backup: false,
@@ -200,26 +162,22 @@ fn a_modification_is_a_merge_patch_that_must_be_valid() {
 }
 
 #[test]
-fn two_configs_of_one_id_need_a_type() {
+fn an_ambiguous_id_needs_a_type() {
     let fixture = fixture();
     fixture.template("same", "x");
     fixture.put(&artifact("same", "concat", json!([{"id": "same"}])));
     let updates = json!({"metadata": {"title": "New"}});
-    assert_eq!(
-        code(fixture.compose.modify_config(&modify("same", updates.clone()))),
-        "INVALID_ARGUMENT"
-    );
+    let ambiguous = fixture.compose.modify_config(&modify("same", updates.clone()));
+    assert_eq!(code(ambiguous), "INVALID_ARGUMENT");
     let request =
         ModifyRequest { config_type: Some(ConfigType::Artifact), ..modify("same", updates) };
     fixture.compose.modify_config(&request).unwrap();
-    assert_eq!(
-        fixture.compose.config(ConfigType::Artifact, "same").unwrap()["metadata"]["title"],
-        "New"
-    );
+    let data = fixture.compose.config(ConfigType::Artifact, "same").unwrap();
+    assert_eq!(data["metadata"]["title"], "New");
 }
 
 #[test]
-fn drafts_can_be_modified_and_artifacts_tried() {
+fn modifies_drafts_and_tests_artifacts() {
     let fixture = fixture();
     fixture.template("one", "text\n");
     let draft_id =
@@ -240,14 +198,14 @@ fn drafts_can_be_modified_and_artifacts_tried() {
 }
 
 #[test]
-fn a_config_may_not_be_larger_than_a_content() {
+fn limits_the_size_of_a_config() {
     let fixture = limited(Limits { max_content_size_bytes: 2_000, ..Limits::default() });
     let data = content("x", json!({"template": "x".repeat(3_000)}));
     assert_eq!(code(draft(&fixture, ConfigType::Content, data)), "LIMIT_EXCEEDED");
 }
 
 #[test]
-fn a_file_that_says_it_is_another_config_is_refused() {
+fn rejects_a_file_with_the_id_of_another_config() {
     let fixture = fixture();
     let text = content("other", json!({"template": "x"})).to_string();
     fixture.file(".kenning/compose/content/c.json", &text);
@@ -255,7 +213,5 @@ fn a_file_that_says_it_is_another_config_is_refused() {
     assert_eq!(error.details()["issues"][0]["path"], "$.id");
     fixture.file(".kenning/compose/content/c.json", "{ not json");
     assert_eq!(code(fixture.generate("c", json!({}))), "CONFIG_INVALID");
-    let listed = fixture.compose.list_content(&ListRequest::default()).unwrap();
-    let broken = listed.content.iter().find(|one| one.id == "c").unwrap();
-    assert!(broken.problem.is_some());
+    assert!(fixture.contents().iter().any(|one| one.id == "c" && one.problem.is_some()));
 }

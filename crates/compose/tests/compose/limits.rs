@@ -1,5 +1,5 @@
-//! Each limit, where it is enforced. Those of templates are in `sandbox`, that of batches in `batch`,
-//! that of days in `storage`.
+//! Limits on sizes and counts. Limits of templates are tested in `sandbox`, of batches in `batch`,
+//! of retention in `storage`.
 
 use kenning_compose::Limits;
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::fixture::{artifact, code, content, fixture, limited};
 
 #[test]
-fn a_content_has_a_size() {
+fn limits_the_size_of_contents_files_and_artifacts() {
     let fixture = limited(Limits { max_content_size_bytes: 1_000, ..Limits::default() });
     let over = "x".repeat(1_001);
     fixture.template("c", "{{ 'x' * 990 }}");
@@ -32,7 +32,7 @@ fn a_content_has_a_size() {
 }
 
 #[test]
-fn an_artifact_has_a_number_of_children() {
+fn limits_the_children_of_an_artifact() {
     let fixture = limited(Limits { max_artifact_components: 2, ..Limits::default() });
     for id in ["a", "b", "c"] {
         fixture.template(id, id);
@@ -41,14 +41,12 @@ fn an_artifact_has_a_number_of_children() {
     assert!(fixture.assemble("two").is_ok());
     fixture.put(&artifact("two", "concat", json!([{"id": "a"}, {"id": "b"}, {"id": "c"}])));
     let error = fixture.assemble("two").unwrap_err();
-    assert_eq!(
-        error.details(),
-        json!({"limit": "max_artifact_components", "given": 3, "allowed": 2})
-    );
+    let details = json!({"limit": "max_artifact_components", "given": 3, "allowed": 2});
+    assert_eq!(error.details(), details);
 }
 
 #[test]
-fn the_limits_are_those_of_the_contract() {
+fn default_limits_are_those_of_the_contract() {
     let fixture = fixture();
     let limits = fixture.compose.limits();
     assert_eq!(limits.max_content_size_bytes, 10_000_000);

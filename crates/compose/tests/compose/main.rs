@@ -1,16 +1,16 @@
-//! Compose, on real folders.
+//! Tests of compose on real folders.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod assembly;
 mod batch;
 mod builtin;
+#[cfg(unix)]
+mod containment;
 mod crash;
 mod fixture;
 mod generation;
 mod generators;
-#[cfg(unix)]
-mod jail;
 mod lifecycle;
 mod limits;
 mod plugins;
@@ -19,7 +19,7 @@ mod selection;
 mod storage;
 mod validation;
 
-/// Not a test of its own: the process that `crash` kills.
+/// Not a test: the process that the test in `crash` kills.
 #[test]
 fn child() {
     crash::child();

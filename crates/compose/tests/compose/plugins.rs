@@ -1,11 +1,11 @@
-//! Plugins: found without a restart, never in place of what is built in.
+//! Plugins: loaded without a restart, and never in place of a built-in generator.
 
 use kenning_compose::Parts;
 use kenning_compose::list::{GeneratorsRequest, SourceFilter};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::fixture::{Fixture, bed_with, code, content};
+use crate::fixture::{Fixture, code, content, fixture_with};
 
 const CHANGELOG: &str = r#"
 type = "changelog_entry"
@@ -22,7 +22,7 @@ kind = "fix"
 fn with_plugins() -> (Fixture, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let plugins = Some(folder.path().join("plugins"));
-    (bed_with(|parts| Parts { plugins, ..parts }), folder)
+    (fixture_with(|parts| Parts { plugins, ..parts }), folder)
 }
 
 fn install(folder: &TempDir, name: &str, text: &str) {
@@ -32,13 +32,12 @@ fn install(folder: &TempDir, name: &str, text: &str) {
 }
 
 #[test]
-fn a_plugin_appears_changes_and_goes_without_a_restart() {
+fn loads_changed_plugins_without_a_restart() {
     let (fixture, folder) = with_plugins();
     fixture.put(&content("c", json!({"type": "changelog_entry"})));
     assert_eq!(code(fixture.generate("c", json!({"title": "x"}))), "GENERATOR_NOT_FOUND");
     install(&folder, "changelog.toml", CHANGELOG);
-    let made = fixture.generate("c", json!({"title": "x"})).unwrap();
-    assert_eq!(made.shown.content, "- X (fix)markdown");
+    assert_eq!(fixture.text("c", json!({"title": "x"})), "- X (fix)markdown");
     let metadata = fixture.compose.generator("changelog_entry").unwrap();
     assert_eq!(metadata.version, "1.2.0");
     assert!(metadata.plugin_path.unwrap().ends_with("changelog.toml"));
@@ -46,10 +45,9 @@ fn a_plugin_appears_changes_and_goes_without_a_restart() {
     let listing = fixture.compose.list_generators(&plugins).listing;
     assert_eq!(listing.generators.keys().collect::<Vec<_>>(), ["changelog_entry"]);
     assert_eq!((listing.metadata.plugin_count, listing.metadata.generator_count), (1, 5));
-    // A plugin that changes makes something else of the same inputs.
+    // A changed plugin is another input.
     install(&folder, "changelog.toml", &CHANGELOG.replace("- {{", "* and longer {{"));
-    let made = fixture.generate("c", json!({"title": "x"})).unwrap();
-    assert_eq!(made.shown.content, "* and longer X (fix)markdown");
+    assert_eq!(fixture.text("c", json!({"title": "x"})), "* and longer X (fix)markdown");
     match fixture.generate("c", json!({})) {
         Err(kenning_compose::Error::MissingVariables { names, .. }) => assert_eq!(names, ["title"]),
         other => panic!("{other:?}"),
@@ -59,7 +57,7 @@ fn a_plugin_appears_changes_and_goes_without_a_restart() {
 }
 
 #[test]
-fn nothing_built_in_is_replaced_and_what_is_broken_is_said() {
+fn keeps_built_in_generators_and_reports_broken_plugins() {
     let (fixture, folder) = with_plugins();
     let typed = |name: &str| CHANGELOG.replace("changelog_entry", name);
     install(&folder, "a-jinja.toml", &typed("jinja2"));
@@ -67,26 +65,15 @@ fn nothing_built_in_is_replaced_and_what_is_broken_is_said() {
     install(&folder, "c-one-again.toml", &typed("one"));
     install(&folder, "d-not-toml.toml", "type = ");
     install(&folder, "e-bad-template.toml", &typed("bad").replace("|upper", "|"));
-    install(
-        &folder,
-        "f-escape.toml",
-        &typed("esc").replace("template = ", "template_file = \"../x\"\nx = "),
-    );
+    let outside = typed("esc").replace("template = ", "template_file = \"../x\"\nx = ");
+    install(&folder, "f-escape.toml", &outside);
     install(&folder, "g-name.toml", &typed("Not A Type"));
     install(&folder, "readme.md", "not a plugin");
-    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
-    let found: Vec<&str> = listing.diagnostics.iter().map(|one| one.plugin.as_str()).collect();
-    assert_eq!(
-        found,
-        [
-            "a-jinja.toml",
-            "c-one-again.toml",
-            "d-not-toml.toml",
-            "e-bad-template.toml",
-            "f-escape.toml",
-            "g-name.toml"
-        ]
-    );
+    let listing = fixture.generators();
+    let found = listing.diagnostics.iter().map(|one| one.plugin.trim_end_matches(".toml"));
+    let found: Vec<&str> = found.collect();
+    let broken = "a-jinja c-one-again d-not-toml e-bad-template f-escape g-name";
+    assert_eq!(found.join(" "), broken);
     assert!(listing.diagnostics[0].problem.contains("cannot replace"));
     assert!(listing.generators.contains_key("one"));
     assert_eq!(fixture.render("{{ 1 + 1 }}", json!({})).unwrap(), "2");
@@ -94,33 +81,26 @@ fn nothing_built_in_is_replaced_and_what_is_broken_is_said() {
 }
 
 #[test]
-fn a_template_may_lie_besides_its_plugin_but_not_outside() {
+fn reads_template_files_only_from_the_plugin_folder() {
     let (fixture, folder) = with_plugins();
     install(&folder, "t.j2", "{{ title }} from a file");
-    let filed = CHANGELOG
-        .lines()
-        .filter(|line| !line.starts_with("template"))
-        .collect::<Vec<_>>()
-        .join("\n");
-    let with =
-        |file: &str| filed.replace("required", &format!("template_file = \"{file}\"\nrequired"));
+    let (before, rest) = CHANGELOG.split_once("template = ").unwrap();
+    let (_, after) = rest.split_once('\n').unwrap();
+    let with = |file: &str| format!("{before}template_file = \"{file}\"\n{after}");
     install(&folder, "p.toml", &with("t.j2"));
     fixture.put(&content("c", json!({"type": "changelog_entry"})));
-    assert_eq!(
-        fixture.generate("c", json!({"title": "x"})).unwrap().shown.content,
-        "x from a file"
-    );
+    assert_eq!(fixture.text("c", json!({"title": "x"})), "x from a file");
     std::fs::write(folder.path().join("secret"), "secret").unwrap();
     install(&folder, "p.toml", &with("../secret"));
-    let listing = fixture.compose.list_generators(&GeneratorsRequest::default()).listing;
+    let listing = fixture.generators();
     assert!(listing.diagnostics[0].problem.contains("`..`"), "{:?}", listing.diagnostics);
 }
 
 #[test]
-fn the_project_has_no_plugins() {
+fn never_loads_plugins_from_the_project() {
     let (fixture, _folder) = with_plugins();
-    for place in ["plugins", ".kenning/plugins", ".kenning/compose/plugins"] {
-        fixture.file(&format!("{place}/changelog.toml"), CHANGELOG);
+    for folder in ["plugins", ".kenning/plugins", ".kenning/compose/plugins"] {
+        fixture.file(&format!("{folder}/changelog.toml"), CHANGELOG);
     }
     assert_eq!(code(fixture.compose.generator("changelog_entry")), "GENERATOR_NOT_FOUND");
 }

@@ -1,4 +1,4 @@
-//! Versions: kept, found, cleaned up, deleted; and the lists.
+//! Stored versions: queries, cleanup, expiry, deletion; and the lists of configs.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::fixture::{Fixture, artifact, code, fixture, limited};
 
-/// A content with one version for each day.
+/// Generates one version of a content for each day.
 fn with_days(fixture: &Fixture, id: &str, days: usize) -> Vec<String> {
     let mut versions = Vec::new();
     for day in 0..days {
@@ -35,7 +35,7 @@ fn query(fixture: &Fixture, id: Option<&str>, retrieval: &str) -> Vec<String> {
 }
 
 #[test]
-fn versions_are_found_by_name_and_time() {
+fn finds_versions_by_name_and_time() {
     let fixture = fixture();
     let versions = with_days(&fixture, "c", 3);
     fixture.template("d", "other");
@@ -46,27 +46,26 @@ fn versions_are_found_by_name_and_time() {
     assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-28"), ["day 1"]);
     assert_eq!(query(&fixture, Some("c"), "timestamp:2025-12-2"), ["day 2", "day 1", "day 0"]);
     assert_eq!(query(&fixture, None, "latest"), ["day 2", "other"]);
-    let ask = |request: QueryRequest| fixture.compose.query_ephemeral_storage(&request);
-    let some = ask(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
+    let query_with = |request: QueryRequest| fixture.compose.query_ephemeral_storage(&request);
+    let some =
+        query_with(QueryRequest { retrieval: Retrieval::All, limit: 2, ..QueryRequest::default() });
     let some = some.unwrap();
     assert_eq!((some.versions.len(), some.total, some.contents), (2, 4, 2));
     let of = |id: &str| QueryRequest { content_id: Some(id.to_owned()), ..QueryRequest::default() };
-    assert_eq!(code(ask(of("nobody"))), "CONFIG_NOT_FOUND");
-    assert_eq!(code(ask(of("../c"))), "INVALID_ID");
+    assert_eq!(code(query_with(of("unknown"))), "CONFIG_NOT_FOUND");
+    assert_eq!(code(query_with(of("../c"))), "INVALID_ID");
     for limit in [0, 501] {
-        assert_eq!(
-            code(ask(QueryRequest { limit, ..QueryRequest::default() })),
-            "INVALID_ARGUMENT"
-        );
+        let request = QueryRequest { limit, ..QueryRequest::default() };
+        assert_eq!(code(query_with(request)), "INVALID_ARGUMENT");
     }
     for version in ["../../x", "a/b", ""] {
         let retrieval = Retrieval::Version(version.to_owned());
-        assert_eq!(code(ask(QueryRequest { retrieval, ..of("c") })), "INVALID_ARGUMENT");
+        assert_eq!(code(query_with(QueryRequest { retrieval, ..of("c") })), "INVALID_ARGUMENT");
     }
 }
 
 #[test]
-fn cleaning_up_keeps_what_any_rule_keeps() {
+fn cleanup_keeps_what_any_rule_keeps() {
     let fixture = fixture();
     let versions = with_days(&fixture, "c", 20);
     with_days(&fixture, "d-other", 2);
@@ -78,25 +77,22 @@ fn cleaning_up_keeps_what_any_rule_keeps() {
     let pinned = json!([{"id": "c", "retrievalStrategy": format!("version:{}", versions[4])}]);
     fixture.put(&artifact("a", "concat", pinned));
     let dry = fixture.compose.cleanup_ephemeral(&request(3, 7, true, true)).unwrap();
-    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 20);
+    assert_eq!(fixture.versions("c").len(), 20);
     let real = fixture.compose.cleanup_ephemeral(&request(3, 7, true, false)).unwrap();
     assert_eq!(dry.removed, real.removed);
-    let left = fixture.compose.version_ids("c").unwrap();
+    let left = fixture.versions("c");
     assert!(left.contains(&versions[4]), "an artifact names it");
     assert!(left.len() == real.kept_count && left.len() > 3 && left.len() < 20);
-    assert_eq!(fixture.compose.version_ids("d-other").unwrap().len(), 2);
+    assert_eq!(fixture.versions("d-other").len(), 2);
     fixture.compose.cleanup_ephemeral(&request(0, 0, true, false)).unwrap();
-    assert_eq!(
-        fixture.compose.version_ids("c").unwrap(),
-        [versions[4].clone(), versions[19].clone()]
-    );
+    assert_eq!(fixture.versions("c"), [versions[4].clone(), versions[19].clone()]);
     fixture.compose.cleanup_ephemeral(&request(0, 0, false, false)).unwrap();
-    assert_eq!(fixture.compose.version_ids("c").unwrap(), [versions[4].clone()]);
+    assert_eq!(fixture.versions("c"), [versions[4].clone()]);
 }
 
 proptest! {
     #[test]
-    fn a_version_is_kept_exactly_if_a_rule_keeps_it(
+    fn keeps_a_version_exactly_if_a_rule_keeps_it(
         ages in proptest::collection::vec(0i64..40 * 24, 0..30),
         keep_versions in 0usize..10,
         keep_days in 0u32..40,
@@ -106,19 +102,12 @@ proptest! {
         let now = Timestamp(1_766_829_600_000);
         let mut times: Vec<i64> = ages.iter().map(|hours| now.0 - hours * 3_600_000).collect();
         times.sort_unstable();
-        let versions: Vec<String> = times
-            .iter()
-            .enumerate()
-            .map(|(n, time)| {
-                let text = Timestamp(*time).to_string().replace([':', '.'], "-");
-                format!("{text}-{n:06}")
-            })
-            .collect();
-        let pinned: BTreeSet<String> = if versions.is_empty() {
-            BTreeSet::new()
-        } else {
-            pins.iter().map(|pin| pin.get(&versions).clone()).collect()
+        let name = |(n, time): (usize, &i64)| {
+            format!("{}-{n:06}", Timestamp(*time).to_string().replace([':', '.'], "-"))
         };
+        let versions: Vec<String> = times.iter().enumerate().map(name).collect();
+        let pins = pins.iter().filter(|_| !versions.is_empty());
+        let pinned: BTreeSet<String> = pins.map(|pin| pin.get(&versions).clone()).collect();
         let retention = Retention { keep_versions, keep_days, keep_latest };
         let found = kept(&versions, &retention, now, &|version| pinned.contains(version));
         for (n, version) in versions.iter().enumerate() {
@@ -134,18 +123,18 @@ proptest! {
 }
 
 #[test]
-fn what_is_past_its_time_goes_when_something_new_comes() {
+fn saving_a_version_removes_expired_ones() {
     let fixture = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
     let versions = with_days(&fixture, "c", 10);
-    // The last was saved on day 9: what is older than five days was let go then.
-    assert_eq!(fixture.compose.version_ids("c").unwrap(), versions[4..]);
+    // The last was saved on day 9, which removed versions older than five days.
+    assert_eq!(fixture.versions("c"), versions[4..]);
     fixture.clock.pass_days(100);
     fixture.generate("c", json!({"new": 1})).unwrap();
-    assert_eq!(fixture.compose.version_ids("c").unwrap().len(), 1);
+    assert_eq!(fixture.versions("c").len(), 1);
 }
 
 #[test]
-fn what_an_artifact_names_stays_past_its_time() {
+fn expiry_keeps_versions_that_artifacts_name() {
     let fixture = limited(Limits { ephemeral_retention_days: 5, ..Limits::default() });
     let versions = with_days(&fixture, "c", 3);
     let day = fixture.compose.content("c", Some(&versions[1])).unwrap().created_at.to_string();
@@ -155,14 +144,14 @@ fn what_an_artifact_names_stays_past_its_time() {
     fixture.put(&artifact("b", "concat", json!([{"id": "c", "retrievalStrategy": by_time}])));
     fixture.clock.pass_days(100);
     fixture.generate("c", json!({"new": 1})).unwrap();
-    let kept = fixture.compose.version_ids("c").unwrap();
-    assert_eq!(kept[..2], versions[..2], "the third was named by nobody");
+    let kept = fixture.versions("c");
+    assert_eq!(kept[..2], versions[..2], "no artifact names the third");
     assert_eq!(kept.len(), 3);
     fixture.assemble("a").unwrap();
 }
 
 #[test]
-fn what_an_artifact_is_made_of_is_not_deleted() {
+fn deletes_contents_of_artifacts_only_when_forced() {
     let fixture = fixture();
     with_days(&fixture, "c", 2);
     fixture.put(&artifact("a", "concat", json!([{"id": "c"}])));
@@ -178,17 +167,17 @@ fn what_an_artifact_is_made_of_is_not_deleted() {
     let found = fixture.compose.query_ephemeral_storage(&QueryRequest::default()).unwrap();
     assert!(found.versions[0].deleted);
     assert!(fixture.compose.content("c", None).unwrap().content.is_none());
-    // What has no content any more is generated again.
-    assert_eq!(fixture.generate("c", json!({})).unwrap().shown.content, "day 1");
+    // A version without content is generated again.
+    assert_eq!(fixture.text("c", json!({})), "day 1");
     assert_eq!(delete("c", false, true).unwrap().versions_deleted, 3);
     assert_eq!(code(delete("c", false, true)), "CONTENT_NOT_FOUND");
-    assert_eq!(code(delete("nobody", false, false)), "CONFIG_NOT_FOUND");
+    assert_eq!(code(delete("unknown", false, false)), "CONFIG_NOT_FOUND");
     assert_eq!(code(delete("..", false, false)), "INVALID_ID");
     assert!(fixture.exists(".kenning/compose/content/c.json"), "its config stays");
 }
 
 #[test]
-fn lists_are_filtered_sorted_and_cut() {
+fn lists_filter_sort_and_limit() {
     let fixture = fixture();
     for id in ["zebra", "apple", "mango"] {
         fixture.template(id, id);
@@ -201,36 +190,31 @@ fn lists_are_filtered_sorted_and_cut() {
         let listed = fixture.compose.list_content(&ListRequest { filter, sort, limit });
         listed.map(|listed| {
             let ids: Vec<String> = listed.content.into_iter().map(|one| one.id).collect();
-            (ids, listed.total)
+            (ids.join(" "), listed.total)
         })
     };
     let own = || ListFilter { origin: Some(Origin::Workspace), ..ListFilter::default() };
-    let ids = |outcome: Result<(Vec<String>, usize), kenning_compose::Error>| outcome.unwrap().0;
-    assert_eq!(ids(list(own(), Sort::Id, 100)), ["apple", "mango", "zebra"]);
-    assert_eq!(ids(list(own(), Sort::Newest, 100)), ["zebra", "mango", "apple"]);
-    assert_eq!(ids(list(own(), Sort::Oldest, 100)), ["mango", "zebra", "apple"]);
-    assert_eq!(
-        list(own(), Sort::Id, 2).unwrap(),
-        (vec!["apple".to_owned(), "mango".to_owned()], 3)
-    );
-    let made = ListFilter { made: Some(false), ..own() };
-    assert_eq!(ids(list(made, Sort::Id, 100)), ["apple"]);
+    let not_generated = ListFilter { made: Some(false), ..own() };
     let text = ListFilter { text: Some("MANG".to_owned()), ..own() };
-    assert_eq!(ids(list(text, Sort::Id, 100)), ["mango"]);
+    for (filter, sort, limit, ids, total) in [
+        (own(), Sort::Id, 100, "apple mango zebra", 3),
+        (own(), Sort::Newest, 100, "zebra mango apple", 3),
+        (own(), Sort::Oldest, 100, "mango zebra apple", 3),
+        (own(), Sort::Id, 2, "apple mango", 3),
+        (not_generated, Sort::Id, 100, "apple", 1),
+        (text, Sort::Id, 100, "mango", 1),
+    ] {
+        assert_eq!(list(filter, sort, limit).unwrap(), (ids.to_owned(), total));
+    }
     for limit in [0, 501] {
         assert_eq!(code(list(own(), Sort::Id, limit)), "INVALID_ARGUMENT");
     }
     fixture.put(&artifact("fruit", "concat", json!([{"id": "apple"}])));
-    let listed =
-        fixture.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
-    let listed = listed.unwrap();
-    assert_eq!(
-        (listed.total, listed.artifacts[0].outputs.as_slice()),
-        (1, &["OUT.md".to_owned()][..])
-    );
+    let request = ListRequest { filter: own(), ..ListRequest::default() };
+    let listed = fixture.compose.list_artifacts(&request).unwrap();
+    assert_eq!((listed.total, listed.artifacts[0].outputs.join(" ")), (1, "OUT.md".to_owned()));
     assert!(listed.artifacts[0].assembled_at.is_none());
     fixture.assemble("fruit").unwrap();
-    let listed =
-        fixture.compose.list_artifacts(&ListRequest { filter: own(), ..ListRequest::default() });
-    assert!(listed.unwrap().artifacts[0].assembled_at.is_some());
+    let listed = fixture.compose.list_artifacts(&request).unwrap();
+    assert!(listed.artifacts[0].assembled_at.is_some());
 }

@@ -1,7 +1,8 @@
-//! Contents held against rules.
+//! Validation of contents and artifacts.
 
+use kenning_compose::Error;
 use kenning_compose::config::ConfigType;
-use kenning_compose::validate::{Rule, Severity, ValidateRequest, ValidateResponse};
+use kenning_compose::validate::{Rule, Severity, ValidateResponse};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, artifact, code, content, fixture};
@@ -11,16 +12,8 @@ fn rule(kind: &str, severity: &str, config: Value) -> Rule {
     serde_json::from_value(json!({"type": kind, "severity": severity, "config": config})).unwrap()
 }
 
-fn validate(
-    fixture: &Fixture,
-    id: &str,
-    rules: Vec<Rule>,
-) -> Result<ValidateResponse, kenning_compose::Error> {
-    fixture.compose.validate_content(&ValidateRequest {
-        content_or_config_id: id.to_owned(),
-        validation_rules: rules,
-        config_type: None,
-    })
+fn validate(fixture: &Fixture, id: &str, rules: Vec<Rule>) -> Result<ValidateResponse, Error> {
+    fixture.validate(id, rules, None)
 }
 
 fn with(fixture: &Fixture, text: &str, format: &str) {
@@ -36,43 +29,33 @@ fn messages(fixture: &Fixture, kind: &str, config: Value) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_of_rule() {
+fn checks_every_type_of_rule() {
     let fixture = fixture();
     with(&fixture, "# Title\n\nsome text\n\n## Usage\n\nmore", "markdown");
-    assert_eq!(messages(&fixture, "length", json!({"min": 1, "max": 1000})), Vec::<String>::new());
-    assert_eq!(
-        messages(&fixture, "length", json!({"max": 5})),
-        ["it has 34 characters, more than 5"]
-    );
-    assert_eq!(messages(&fixture, "lines", json!({"min": 50})), ["it has 7 lines, fewer than 50"]);
+    for (kind, config, expected) in [
+        ("length", json!({"min": 1, "max": 1000}), ""),
+        ("length", json!({"max": 5}), "it has 34 characters, more than 5"),
+        ("lines", json!({"min": 50}), "it has 7 lines, fewer than 50"),
+        ("required_fields", json!({"fields": ["usage", "License"]}), "`License` is missing"),
+        ("pattern", json!({"regex": "^# "}), ""),
+        ("pattern", json!({"regex": "some", "absent": true}), "`some` is in it"),
+        ("forbidden", json!({"words": ["TEXT", "nope"]}), "`TEXT` is in it"),
+    ] {
+        assert_eq!(messages(&fixture, kind, config).join(" "), expected);
+    }
     assert_eq!(messages(&fixture, "tokens", json!({"max": 2})).len(), 1);
-    assert_eq!(
-        messages(&fixture, "required_fields", json!({"fields": ["usage", "License"]})),
-        ["`License` is missing"]
-    );
-    assert_eq!(messages(&fixture, "pattern", json!({"regex": "^# "})), Vec::<String>::new());
-    assert_eq!(
-        messages(&fixture, "pattern", json!({"regex": "some", "absent": true})),
-        ["`some` is in it"]
-    );
-    assert_eq!(
-        messages(&fixture, "forbidden", json!({"words": ["TEXT", "nope"]})),
-        ["`TEXT` is in it"]
-    );
     assert_eq!(messages(&fixture, "format", json!({"format": "json"})).len(), 1);
     with(&fixture, "{\"a\": {\"b\": 1}, \"n\": null}", "json");
-    assert_eq!(messages(&fixture, "format", json!({})), Vec::<String>::new());
-    assert_eq!(
-        messages(&fixture, "required_fields", json!({"fields": ["a.b", "n", "z"]})),
-        ["`n` is missing", "`z` is missing"]
-    );
+    assert!(messages(&fixture, "format", json!({})).is_empty());
+    let missing = messages(&fixture, "required_fields", json!({"fields": ["a.b", "n", "z"]}));
+    assert_eq!(missing, ["`n` is missing", "`z` is missing"]);
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let found = messages(&fixture, "schema", json!({"schema": schema}));
     assert!(found[0].starts_with("/a: "), "{found:?}");
 }
 
 #[test]
-fn severities_decide_what_is_valid() {
+fn only_errors_make_a_content_invalid() {
     let fixture = fixture();
     with(&fixture, "text", "markdown");
     let long = |severity: &str| rule("length", severity, json!({"min": 100}));
@@ -86,7 +69,7 @@ fn severities_decide_what_is_valid() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_followed_is_an_error_itself() {
+fn an_invalid_rule_is_an_error() {
     let fixture = fixture();
     with(&fixture, "text", "markdown");
     for (kind, config) in [
@@ -100,12 +83,12 @@ fn a_rule_that_cannot_be_followed_is_an_error_itself() {
     ] {
         let found = validate(&fixture, "c", vec![rule(kind, "info", config.clone())]).unwrap();
         assert_eq!(found.findings[0].severity, Severity::Error, "{kind} {config}");
-        assert!(found.findings[0].message.contains("the rule is not one"), "{kind} {config}");
+        assert!(found.findings[0].message.contains("invalid rule"), "{kind} {config}");
     }
 }
 
 #[test]
-fn the_rules_of_the_config_are_followed_too() {
+fn applies_the_rules_of_the_config() {
     let fixture = fixture();
     let mut config = content("c", json!({"template": "short"}));
     config["validation"] =
@@ -121,7 +104,7 @@ fn the_rules_of_the_config_are_followed_too() {
 }
 
 #[test]
-fn artifacts_are_validated_as_they_lie_in_the_workspace() {
+fn validates_the_files_of_artifacts() {
     let fixture = fixture();
     fixture.template("c", "text\n");
     let mut config = artifact("a", "concat", json!([{"id": "c"}]));
@@ -134,19 +117,11 @@ fn artifacts_are_validated_as_they_lie_in_the_workspace() {
     assert!(validate(&fixture, "a", vec![]).unwrap().findings.is_empty());
     fixture.file("OUT.md", "a secret");
     assert!(!validate(&fixture, "a", vec![]).unwrap().valid);
-    assert_eq!(code(validate(&fixture, "nobody", vec![])), "CONFIG_NOT_FOUND");
+    assert_eq!(code(validate(&fixture, "unknown", vec![])), "CONFIG_NOT_FOUND");
     assert_eq!(code(validate(&fixture, "../c", vec![])), "INVALID_ID");
     fixture.template("a", "a content of the same id\n");
     fixture.generate("a", json!({})).unwrap();
-    let of_type = |config_type| {
-        let request = ValidateRequest {
-            content_or_config_id: "a".to_owned(),
-            config_type,
-            ..ValidateRequest::default()
-        };
-        fixture.compose.validate_content(&request).unwrap()
-    };
-    assert_eq!(of_type(None).config_type, ConfigType::Content);
-    let artifact = of_type(Some(ConfigType::Artifact));
+    assert_eq!(validate(&fixture, "a", vec![]).unwrap().config_type, ConfigType::Content);
+    let artifact = fixture.validate("a", vec![], Some(ConfigType::Artifact)).unwrap();
     assert!(artifact.config_type == ConfigType::Artifact && !artifact.valid);
 }

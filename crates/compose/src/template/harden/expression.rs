@@ -1,23 +1,17 @@
-//! What stands in tags.
-
-use std::fmt::Write;
+//! Expressions inside tags.
 
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CompareOpKind, Expr, UnaryOpKind};
 use minijinja::value::{Value, ValueKind};
 
 use super::super::operators::{ADD, BUILT, COMPARE, CONCAT, MUL, WALKED};
-use super::{Outcome, Writer, refused};
+use super::{Writer, Written, syntax_error};
 
 impl Writer {
-    pub(super) fn wrapped(&mut self, function: &str, inner: &Expr<'_>) -> Outcome {
-        self.put(function);
-        self.put("(");
-        self.expression(inner)?;
-        self.put(")");
-        Ok(())
+    pub(super) fn wrapped(&mut self, function: &str, inner: &Expr<'_>) -> Written<'_> {
+        Ok(self.put(function).put("(").expression(inner)?.put(")"))
     }
 
-    pub(super) fn expression(&mut self, expression: &Expr<'_>) -> Outcome {
+    pub(super) fn expression(&mut self, expression: &Expr<'_>) -> Written<'_> {
         match expression {
             Expr::Var(variable) => {
                 self.mentioned.insert(variable.id.to_owned());
@@ -25,175 +19,123 @@ impl Writer {
             }
             Expr::Const(constant) => self.constant(&constant.value),
             Expr::UnaryOp(unary) => {
-                self.put(match unary.op {
+                let operator = match unary.op {
                     UnaryOpKind::Not => "(not ",
                     UnaryOpKind::Neg => "(-",
-                });
-                self.operand(&unary.expr)?;
-                self.put(")");
-                Ok(())
+                };
+                Ok(self.put(operator).operand(&unary.expr)?.put(")"))
             }
             Expr::BinOp(binary) => self.binary(binary),
             Expr::Compare(compare) => {
-                self.put(COMPARE);
-                self.put("(");
-                self.expression(&compare.expr)?;
+                self.put(COMPARE).put("(").expression(&compare.expr)?;
                 for step in &compare.ops {
-                    let _ = write!(self.out, ", \"{}\", ", comparison(step.op));
-                    self.expression(&step.expr)?;
+                    self.comparison(comparison(step.op), &step.expr)?;
                 }
-                self.put(")");
-                Ok(())
+                Ok(self.put(")"))
             }
             Expr::IfExpr(choice) => {
-                self.put("(");
-                self.expression(&choice.true_expr)?;
-                self.put(" if ");
+                self.put("(").expression(&choice.true_expr)?.put(" if ");
                 self.expression(&choice.test_expr)?;
                 if let Some(otherwise) = &choice.false_expr {
-                    self.put(" else ");
-                    self.expression(otherwise)?;
+                    self.put(" else ").expression(otherwise)?;
                 }
-                self.put(")");
-                Ok(())
+                Ok(self.put(")"))
             }
             Expr::Filter(filter) => {
                 if let Some(inner) = &filter.expr {
-                    self.operand(inner)?;
-                    self.put("|");
+                    self.operand(inner)?.put("|");
                 }
-                self.name(filter.name)?;
-                self.arguments(&filter.args)
+                self.name(filter.name)?.arguments(&filter.args)
             }
             Expr::Test(test) => {
-                self.put("(");
-                self.operand(&test.expr)?;
-                self.put(" is ");
-                self.name(test.name)?;
-                self.arguments(&test.args)?;
-                self.put(")");
-                Ok(())
+                self.put("(").operand(&test.expr)?.put(" is ").name(test.name)?;
+                Ok(self.arguments(&test.args)?.put(")"))
             }
             other => self.part(other),
         }
     }
 
-    /// Parts of values, and values made of parts.
-    fn part(&mut self, expression: &Expr<'_>) -> Outcome {
+    /// Parts of values, and values built from parts.
+    fn part(&mut self, expression: &Expr<'_>) -> Written<'_> {
         match expression {
             Expr::GetAttr(attribute) => {
-                self.operand(&attribute.expr)?;
-                self.put(".");
-                self.put(attribute.name);
-                Ok(())
+                Ok(self.operand(&attribute.expr)?.put(".").put(attribute.name))
             }
             Expr::GetItem(item) => {
-                self.wrapped(WALKED, &item.expr)?;
-                self.put("[");
-                self.wrapped(WALKED, &item.subscript_expr)?;
-                self.put("]");
-                Ok(())
+                self.wrapped(WALKED, &item.expr)?.put("[");
+                Ok(self.wrapped(WALKED, &item.subscript_expr)?.put("]"))
             }
             Expr::Slice(slice) => {
-                self.wrapped(WALKED, &slice.expr)?;
-                self.put("[");
-                for (place, bound) in [&slice.start, &slice.stop, &slice.step].iter().enumerate() {
-                    self.put(if place == 0 { "" } else { ":" });
-                    bound.as_ref().map_or(Ok(()), |bound| self.expression(bound))?;
+                self.wrapped(WALKED, &slice.expr)?.put("[");
+                for (index, bound) in [&slice.start, &slice.stop, &slice.step].iter().enumerate() {
+                    self.put(if index == 0 { "" } else { ":" });
+                    bound.as_ref().map_or(Ok(()), |bound| self.expression(bound).map(drop))?;
                 }
-                self.put("]");
-                Ok(())
+                Ok(self.put("]"))
             }
             Expr::Call(call) => self.call(call),
             Expr::List(list) => {
-                self.put(BUILT);
-                self.put("([");
-                self.listed(&list.items, |this, item| this.expression(item))?;
-                self.put("])");
-                Ok(())
+                self.put(BUILT).put("([").list(&list.items, |this, item| this.expression(item))?;
+                Ok(self.put("])"))
             }
             Expr::Tuple(tuple) => {
-                self.put(BUILT);
-                self.put("((");
-                self.listed(&tuple.items, |this, item| this.expression(item))?;
-                self.put(if tuple.items.len() == 1 { ",))" } else { "))" });
-                Ok(())
+                self.put(BUILT).put("((").list(&tuple.items, |this, item| this.expression(item))?;
+                Ok(self.put(if tuple.items.len() == 1 { ",))" } else { "))" }))
             }
             Expr::Map(map) => {
-                self.put(BUILT);
-                self.put("({");
                 let pairs: Vec<_> = map.keys.iter().zip(&map.values).collect();
-                self.listed(&pairs, |this, (key, value)| {
-                    this.expression(key)?;
-                    this.put(": ");
-                    this.expression(value)
+                self.put(BUILT).put("({").list(&pairs, |this, (key, value)| {
+                    this.expression(key)?.put(": ").expression(value)
                 })?;
-                self.put("})");
-                Ok(())
+                Ok(self.put("})"))
             }
-            _ => Err(refused("an expression that is not known here")),
+            _ => Err(syntax_error("an expression that is not supported")),
         }
     }
 
-    /// An expression in front of a `.`, `|` or `is`.
-    fn operand(&mut self, expression: &Expr<'_>) -> Outcome {
-        let negative = matches!(expression, Expr::Const(constant) if constant.value.is_number());
-        self.put(if negative { "(" } else { "" });
-        self.expression(expression)?;
-        self.put(if negative { ")" } else { "" });
-        Ok(())
+    /// An expression in front of a `.`, `|` or `is`. A number may be negative there.
+    fn operand(&mut self, expression: &Expr<'_>) -> Written<'_> {
+        match expression {
+            Expr::Const(constant) if constant.value.is_number() => {
+                Ok(self.put("(").expression(expression)?.put(")"))
+            }
+            _ => self.expression(expression),
+        }
     }
 
-    pub(super) fn call(&mut self, call: &ast::Call<'_>) -> Outcome {
+    pub(super) fn call(&mut self, call: &ast::Call<'_>) -> Written<'_> {
         self.operand(&call.expr)?;
-        if call.args.is_empty() {
-            self.put("()");
-            return Ok(());
-        }
-        // A recursive loop goes through what it is given, and `loop.changed` compares it.
-        let looked_at = match &call.expr {
+        // A recursive loop walks its argument, and `loop.changed` compares it.
+        let walks_argument = match &call.expr {
             Expr::Var(variable) => variable.id == "loop",
             Expr::GetAttr(_) => true,
             _ => false,
         };
         match call.args.as_slice() {
-            [CallArg::Pos(inner)] if looked_at => {
-                self.put("(");
-                self.wrapped(BUILT, inner)?;
-                self.put(")");
-                Ok(())
+            [] => Ok(self.put("()")),
+            [CallArg::Pos(inner)] if walks_argument => {
+                Ok(self.put("(").wrapped(BUILT, inner)?.put(")"))
             }
             arguments => self.arguments(arguments),
         }
     }
 
-    fn arguments(&mut self, arguments: &[CallArg<'_>]) -> Outcome {
+    fn arguments(&mut self, arguments: &[CallArg<'_>]) -> Written<'_> {
         if arguments.is_empty() {
-            return Ok(());
+            return Ok(self);
         }
-        self.put("(");
-        self.listed(arguments, |this, argument| match argument {
+        self.put("(").list(arguments, |this, argument| match argument {
             CallArg::Pos(value) => this.expression(value),
-            CallArg::Kwarg(name, value) => {
-                this.name(name)?;
-                this.put("=");
-                this.expression(value)
-            }
-            CallArg::PosSplat(value) => {
-                this.put("*");
-                this.wrapped(WALKED, value)
-            }
-            CallArg::KwargSplat(value) => {
-                this.put("**");
-                this.wrapped(BUILT, value)
-            }
+            CallArg::Kwarg(name, value) => this.name(name)?.put("=").expression(value),
+            CallArg::PosSplat(value) => this.put("*").wrapped(WALKED, value),
+            CallArg::KwargSplat(value) => this.put("**").wrapped(BUILT, value),
         })?;
-        self.put(")");
-        Ok(())
+        Ok(self.put(")"))
     }
 
-    /// `a + b + c` is one call, and `a and b and c` has one pair of parentheses: depth is precious.
-    fn binary(&mut self, binary: &ast::Spanned<ast::BinOp<'_>>) -> Outcome {
+    /// `a + b + c` becomes one call, and `a and b and c` gets one pair of parentheses: the engine
+    /// limits how deep expressions nest.
+    fn binary(&mut self, binary: &ast::Spanned<ast::BinOp<'_>>) -> Written<'_> {
         let (open, between) = match binary.op {
             BinOpKind::Add => (ADD, ", "),
             BinOpKind::Mul => (MUL, ", "),
@@ -205,58 +147,48 @@ impl Writer {
             BinOpKind::FloorDiv => ("", " // "),
             BinOpKind::Rem => ("", " % "),
             BinOpKind::Pow => ("", " ** "),
-            compared => return self.compared(binary, compared),
+            BinOpKind::Eq => return self.compared(binary, "=="),
+            BinOpKind::Ne => return self.compared(binary, "!="),
+            BinOpKind::Lt => return self.compared(binary, "<"),
+            BinOpKind::Lte => return self.compared(binary, "<="),
+            BinOpKind::Gt => return self.compared(binary, ">"),
+            BinOpKind::Gte => return self.compared(binary, ">="),
+            BinOpKind::In => return self.compared(binary, "in"),
         };
         let mut operands = vec![&binary.right];
         let mut left = &binary.left;
-        // Powers are not grouped from the left.
+        // Powers associate to the right.
         while let Expr::BinOp(inner) = left
-            && same(inner.op, binary.op)
+            && std::mem::discriminant(&inner.op) == std::mem::discriminant(&binary.op)
             && !matches!(binary.op, BinOpKind::Pow)
         {
             operands.push(&inner.right);
             left = &inner.left;
         }
         operands.push(left);
-        self.put(open);
-        self.put("(");
-        for (place, operand) in operands.iter().rev().enumerate() {
-            self.put(if place == 0 { "" } else { between });
-            self.operand(operand)?;
+        self.put(open).put("(");
+        for (index, operand) in operands.iter().rev().enumerate() {
+            self.put(if index == 0 { "" } else { between }).operand(operand)?;
         }
-        self.put(")");
-        Ok(())
+        Ok(self.put(")"))
     }
 
-    fn compared(&mut self, binary: &ast::BinOp<'_>, operator: BinOpKind) -> Outcome {
-        let shown = match operator {
-            BinOpKind::Eq => "==",
-            BinOpKind::Ne => "!=",
-            BinOpKind::Lt => "<",
-            BinOpKind::Lte => "<=",
-            BinOpKind::Gt => ">",
-            BinOpKind::Gte => ">=",
-            _ => "in",
-        };
-        self.put(COMPARE);
-        self.put("(");
-        self.expression(&binary.left)?;
-        let _ = write!(self.out, ", \"{shown}\", ");
-        self.expression(&binary.right)?;
-        self.put(")");
-        Ok(())
+    fn compared(&mut self, binary: &ast::BinOp<'_>, operator: &str) -> Written<'_> {
+        self.put(COMPARE).put("(").expression(&binary.left)?;
+        Ok(self.comparison(operator, &binary.right)?.put(")"))
     }
 
-    fn constant(&mut self, value: &Value) -> Outcome {
+    fn comparison(&mut self, operator: &str, right: &Expr<'_>) -> Written<'_> {
+        self.put(", \"").put(operator).put("\", ").expression(right)
+    }
+
+    fn constant(&mut self, value: &Value) -> Written<'_> {
         match value.kind() {
-            ValueKind::String => self.string(value.as_str().unwrap_or_default()),
-            ValueKind::None => self.put("none"),
-            ValueKind::Bool | ValueKind::Number => {
-                let _ = write!(self.out, "{value}");
-            }
-            _ => return Err(refused("a constant that is not known here")),
+            ValueKind::String => Ok(self.string(value.as_str().unwrap_or_default())),
+            ValueKind::None => Ok(self.put("none")),
+            ValueKind::Bool | ValueKind::Number => Ok(self.put(&value.to_string())),
+            _ => Err(syntax_error("a constant that is not supported")),
         }
-        Ok(())
     }
 }
 
@@ -271,8 +203,4 @@ fn comparison(operator: CompareOpKind) -> &'static str {
         CompareOpKind::In => "in",
         CompareOpKind::NotIn => "not in",
     }
-}
-
-fn same(a: BinOpKind, b: BinOpKind) -> bool {
-    std::mem::discriminant(&a) == std::mem::discriminant(&b)
 }

@@ -1,4 +1,4 @@
-//! A template, written anew so that all it builds is paid for.
+//! Rewrites a template so that every operation that can grow a value is charged to the budget.
 
 mod expression;
 mod statement;
@@ -11,7 +11,7 @@ use minijinja::{Error, ErrorKind};
 
 use super::operators::RESERVED;
 
-/// Operators in one tag. The engine's parser goes as deep as there are, and a stack has an end.
+/// Operators in one tag. The engine's parser recurses once per operator, and the stack is finite.
 const MAX_OPERATORS: usize = 400;
 /// `elif` tags in one template, for the same reason.
 const MAX_ELIFS: usize = 200;
@@ -19,25 +19,22 @@ const MAX_ELIFS: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Hardened {
     pub(crate) source: String,
-    /// Every name that stands for a value.
+    /// Every variable that the template reads.
     pub(crate) mentioned: BTreeSet<String>,
 }
 
 pub(crate) fn harden(source: &str) -> Result<Hardened, Error> {
     let syntax = syntax()?;
-    check_tags(source, &syntax)?;
+    check_nesting(source, &syntax)?;
     let template = parse(source, "<template>", syntax)?;
-    let mut writer = Writer {
-        out: String::with_capacity(source.len() * 2),
-        line: 1,
-        mentioned: BTreeSet::new(),
-    };
+    let out = String::with_capacity(source.len() * 2);
+    let mut writer = Writer { out, line: 1, mentioned: BTreeSet::new() };
     writer.statement(&template)?;
     Ok(Hardened { source: writer.out, mentioned: writer.mentioned })
 }
 
-/// Tags take the line they stand on with them, and a last newline stays: documents are made of
-/// lines.
+/// Block tags swallow the line they stand on, and a trailing newline stays: the output is a
+/// document made of lines.
 fn syntax() -> Result<SyntaxConfig, Error> {
     SyntaxConfig::builder()
         .trim_blocks(true)
@@ -46,26 +43,26 @@ fn syntax() -> Result<SyntaxConfig, Error> {
         .build()
 }
 
-fn check_tags(source: &str, syntax: &SyntaxConfig) -> Result<(), Error> {
+/// Rejects sources that would overflow the stack of the parser, before parsing.
+fn check_nesting(source: &str, syntax: &SyntaxConfig) -> Result<(), Error> {
     let (mut operators, mut elifs) = (0, 0);
     for token in tokenize(source, false, syntax.clone()) {
         match token?.0 {
             Token::VariableStart | Token::BlockStart => operators = 0,
             Token::Ident("elif") => elifs += 1,
-            token => operators += usize::from(is_operator(&token)),
+            token => operators += usize::from(can_nest(&token)),
         }
         if operators > MAX_OPERATORS {
-            return Err(refused(format!("a tag has more than {MAX_OPERATORS} operators")));
+            return Err(syntax_error(format!("a tag has more than {MAX_OPERATORS} operators")));
         }
         if elifs > MAX_ELIFS {
-            return Err(refused(format!("there are more than {MAX_ELIFS} `elif`s")));
+            return Err(syntax_error(format!("there are more than {MAX_ELIFS} `elif`s")));
         }
     }
     Ok(())
 }
 
-/// Whatever may lie in another of its kind.
-fn is_operator(token: &Token<'_>) -> bool {
+fn can_nest(token: &Token<'_>) -> bool {
     match token {
         Token::Ident(name) => matches!(*name, "and" | "or" | "not" | "is" | "in" | "if"),
         Token::TemplateData(_) | Token::Comma | Token::Colon => false,
@@ -76,10 +73,11 @@ fn is_operator(token: &Token<'_>) -> bool {
     }
 }
 
-fn refused(problem: impl Into<String>) -> Error {
+fn syntax_error(problem: impl Into<String>) -> Error {
     Error::new(ErrorKind::SyntaxError, problem.into())
 }
 
+/// Writes the syntax tree back as a template. Methods return the writer, so that calls chain.
 struct Writer {
     out: String,
     /// Lines written so far, so that errors name lines of the original.
@@ -87,50 +85,58 @@ struct Writer {
     mentioned: BTreeSet<String>,
 }
 
-type Outcome = Result<(), Error>;
+type Written<'w> = Result<&'w mut Writer, Error>;
 
 impl Writer {
-    fn put(&mut self, text: &str) {
+    fn put(&mut self, text: &str) -> &mut Self {
         self.out.push_str(text);
+        self
     }
 
-    /// Opens a tag, and goes on to the line where it stood.
-    fn open(&mut self, tag: &str, span: Span) {
+    /// Opens a tag, padded with newlines to the line of the original.
+    fn open(&mut self, tag: &str, span: Span) -> &mut Self {
         self.put(tag);
         while self.line < usize::from(span.start_line) {
             self.out.push('\n');
             self.line += 1;
         }
-        self.out.push(' ');
+        self.put(" ")
     }
 
-    fn listed<T>(&mut self, items: &[T], each: impl Fn(&mut Self, &T) -> Outcome) -> Outcome {
-        for (place, item) in items.iter().enumerate() {
-            self.put(if place == 0 { "" } else { ", " });
-            each(self, item)?;
+    fn block_tag(&mut self, span: Span, keyword: &str) -> &mut Self {
+        self.open("{%", span).put(keyword)
+    }
+
+    fn list<T>(
+        &mut self,
+        items: &[T],
+        each: impl for<'w> Fn(&'w mut Self, &T) -> Written<'w>,
+    ) -> Written<'_> {
+        for (index, item) in items.iter().enumerate() {
+            each(self.put(if index == 0 { "" } else { ", " }), item)?;
         }
-        Ok(())
+        Ok(self)
     }
 
-    fn name(&mut self, name: &str) -> Outcome {
+    fn name(&mut self, name: &str) -> Written<'_> {
         if name.starts_with(RESERVED) {
-            return Err(refused(format!("`{name}`: names that begin with `{RESERVED}` are taken")));
+            let problem = format!("`{name}`: names that begin with `{RESERVED}` are reserved");
+            return Err(syntax_error(problem));
         }
-        self.put(name);
-        Ok(())
+        Ok(self.put(name))
     }
 
-    fn string(&mut self, text: &str) {
+    fn string(&mut self, text: &str) -> &mut Self {
         self.out.push('"');
         for c in text.chars() {
             match c {
-                '"' => self.put("\\\""),
-                '\\' => self.put("\\\\"),
-                '\n' => self.put("\\n"),
-                '\r' => self.put("\\r"),
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
                 other => self.out.push(other),
             }
         }
-        self.out.push('"');
+        self.put("\"")
     }
 }

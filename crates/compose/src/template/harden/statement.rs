@@ -1,235 +1,162 @@
-//! Tags, and the text between them.
+//! Block tags, and the text between them.
 
 use minijinja::machinery::ast::{self, Expr, Stmt};
 
 use super::super::operators::WALKED;
-use super::{Outcome, Writer, refused};
+use super::{Writer, Written, syntax_error};
 
 impl Writer {
-    fn body(&mut self, statements: &[Stmt<'_>]) -> Outcome {
-        statements.iter().try_for_each(|statement| self.statement(statement))
+    fn body(&mut self, statements: &[Stmt<'_>]) -> Written<'_> {
+        statements.iter().try_for_each(|statement| self.statement(statement).map(drop))?;
+        Ok(self)
     }
 
-    pub(super) fn statement(&mut self, statement: &Stmt<'_>) -> Outcome {
+    pub(super) fn statement(&mut self, statement: &Stmt<'_>) -> Written<'_> {
         match statement {
             Stmt::Template(template) => self.body(&template.children),
-            Stmt::EmitRaw(raw) => {
-                self.open("{{", raw.span());
-                self.string(raw.raw);
-                self.put(" }}");
-                Ok(())
-            }
+            Stmt::EmitRaw(raw) => Ok(self.open("{{", raw.span()).string(raw.raw).put(" }}")),
             Stmt::EmitExpr(emit) => {
-                self.open("{{", emit.span());
-                self.expression(&emit.expr)?;
-                self.put(" }}");
-                Ok(())
+                Ok(self.open("{{", emit.span()).expression(&emit.expr)?.put(" }}"))
             }
             Stmt::ForLoop(each) => self.for_loop(each),
             Stmt::IfCond(condition) => self.if_condition(condition),
             Stmt::WithBlock(with) => {
-                self.open("{%", with.span());
-                self.put("with ");
-                self.listed(&with.assignments, |this, (target, value)| {
-                    this.target(target)?;
-                    this.put(" = ");
-                    this.expression(value)
+                self.block_tag(with.span(), "with ").list(&with.assignments, |this, pair| {
+                    this.target(&pair.0)?.put(" = ").expression(&pair.1)
                 })?;
-                self.rest(&with.body, "endwith")
+                self.end(&with.body, "endwith")
             }
             Stmt::Set(set) => {
-                self.open("{%", set.span());
-                self.put("set ");
-                self.target(&set.target)?;
-                self.put(" = ");
-                self.expression(&set.expr)?;
-                self.put(" %}");
-                Ok(())
+                self.block_tag(set.span(), "set ").target(&set.target)?.put(" = ");
+                Ok(self.expression(&set.expr)?.put(" %}"))
             }
             Stmt::SetBlock(set) => {
-                self.open("{%", set.span());
-                self.put("set ");
-                self.target(&set.target)?;
+                self.block_tag(set.span(), "set ").target(&set.target)?;
                 if let Some(filter) = &set.filter {
-                    self.put(" | ");
-                    self.expression(filter)?;
+                    self.put(" | ").expression(filter)?;
                 }
-                self.rest(&set.body, "endset")
+                self.end(&set.body, "endset")
             }
-            Stmt::FilterBlock(block) => {
-                self.open("{%", block.span());
-                self.put("filter ");
-                self.expression(&block.filter)?;
-                self.rest(&block.body, "endfilter")
-            }
+            Stmt::FilterBlock(block) => self
+                .block_tag(block.span(), "filter ")
+                .expression(&block.filter)?
+                .end(&block.body, "endfilter"),
             Stmt::AutoEscape(_) => {
-                Err(refused("there is no `autoescape` here; the filter `escape` escapes"))
+                Err(syntax_error("`autoescape` is not supported; use the filter `escape`"))
             }
-            Stmt::Macro(declared) => {
-                self.open("{%", declared.span());
-                self.put("macro ");
-                self.name(declared.name)?;
-                self.parameters(declared)?;
-                self.rest(&declared.body, "endmacro")
-            }
+            Stmt::Macro(declared) => self
+                .block_tag(declared.span(), "macro ")
+                .name(declared.name)?
+                .parameters(declared)?
+                .end(&declared.body, "endmacro"),
             Stmt::CallBlock(block) => {
-                self.open("{%", block.span());
-                self.put("call");
-                self.parameters(&block.macro_decl)?;
-                self.put(" ");
-                self.call(&block.call)?;
-                self.rest(&block.macro_decl.body, "endcall")
+                self.block_tag(block.span(), "call").parameters(&block.macro_decl)?;
+                self.put(" ").call(&block.call)?.end(&block.macro_decl.body, "endcall")
             }
-            Stmt::Do(call) => {
-                self.open("{%", call.span());
-                self.put("do ");
-                self.call(&call.call)?;
-                self.put(" %}");
-                Ok(())
-            }
+            Stmt::Do(call) => Ok(self.block_tag(call.span(), "do ").call(&call.call)?.put(" %}")),
             other => self.template_statement(other),
         }
     }
 
-    /// Statements that have to do with other templates.
-    fn template_statement(&mut self, statement: &Stmt<'_>) -> Outcome {
+    /// Statements that refer to other templates.
+    fn template_statement(&mut self, statement: &Stmt<'_>) -> Written<'_> {
         match statement {
-            Stmt::Block(block) => {
-                self.open("{%", block.span());
-                self.put("block ");
-                self.name(block.name)?;
-                self.put(if block.required { " required" } else { "" });
-                self.rest(&block.body, "endblock")
-            }
+            Stmt::Block(block) => self
+                .block_tag(block.span(), "block ")
+                .name(block.name)?
+                .put(if block.required { " required" } else { "" })
+                .end(&block.body, "endblock"),
             Stmt::Extends(extends) => {
-                self.open("{%", extends.span());
-                self.put("extends ");
-                self.expression(&extends.name)?;
-                self.put(" %}");
-                Ok(())
+                self.block_tag(extends.span(), "extends ").expression(&extends.name)?;
+                Ok(self.put(" %}"))
             }
             Stmt::Include(include) => {
-                self.open("{%", include.span());
-                self.put("include ");
-                self.expression(&include.name)?;
-                self.put(if include.ignore_missing { " ignore missing %}" } else { " %}" });
-                Ok(())
+                self.block_tag(include.span(), "include ").expression(&include.name)?;
+                Ok(self.put(if include.ignore_missing { " ignore missing %}" } else { " %}" }))
             }
             Stmt::Import(import) => {
-                self.open("{%", import.span());
-                self.put("import ");
-                self.expression(&import.expr)?;
-                self.put(" as ");
-                self.target(&import.name)?;
-                self.put(" %}");
-                Ok(())
+                self.block_tag(import.span(), "import ").expression(&import.expr)?;
+                Ok(self.put(" as ").target(&import.name)?.put(" %}"))
             }
             Stmt::FromImport(import) => {
-                self.open("{%", import.span());
-                self.put("from ");
-                self.expression(&import.expr)?;
-                self.put(" import ");
-                self.listed(&import.names, |this, (name, alias)| {
+                self.block_tag(import.span(), "from ").expression(&import.expr)?.put(" import ");
+                self.list(&import.names, |this, (name, alias)| {
                     this.target(name)?;
-                    let Some(alias) = alias else { return Ok(()) };
-                    this.put(" as ");
-                    this.target(alias)
+                    match alias {
+                        Some(alias) => this.put(" as ").target(alias),
+                        None => Ok(this),
+                    }
                 })?;
-                self.put(" %}");
-                Ok(())
+                Ok(self.put(" %}"))
             }
-            _ => Err(refused("a tag that is not known here")),
+            _ => Err(syntax_error("a tag that is not supported")),
         }
     }
 
-    fn rest(&mut self, body: &[Stmt<'_>], end: &str) -> Outcome {
-        self.put(" %}");
-        self.body(body)?;
-        self.put("{% ");
-        self.put(end);
-        self.put(" %}");
-        Ok(())
+    /// Closes the opening tag, writes the body and the end tag.
+    fn end(&mut self, body: &[Stmt<'_>], end: &str) -> Written<'_> {
+        Ok(self.put(" %}").body(body)?.put("{% ").put(end).put(" %}"))
     }
 
-    fn for_loop(&mut self, each: &ast::Spanned<ast::ForLoop<'_>>) -> Outcome {
-        self.open("{%", each.span());
-        self.put("for ");
-        self.target(&each.target)?;
-        self.put(" in ");
+    fn for_loop(&mut self, each: &ast::Spanned<ast::ForLoop<'_>>) -> Written<'_> {
+        self.block_tag(each.span(), "for ").target(&each.target)?.put(" in ");
         self.wrapped(WALKED, &each.iter)?;
         if let Some(filter) = &each.filter_expr {
-            self.put(" if ");
-            self.expression(filter)?;
+            self.put(" if ").expression(filter)?;
         }
-        self.put(if each.recursive { " recursive %}" } else { " %}" });
-        self.body(&each.body)?;
+        self.put(if each.recursive { " recursive %}" } else { " %}" }).body(&each.body)?;
         if !each.else_body.is_empty() {
-            self.put("{% else %}");
-            self.body(&each.else_body)?;
+            self.put("{% else %}").body(&each.else_body)?;
         }
-        self.put("{% endfor %}");
-        Ok(())
+        Ok(self.put("{% endfor %}"))
     }
 
-    fn if_condition(&mut self, first: &ast::Spanned<ast::IfCond<'_>>) -> Outcome {
+    /// A loop, not recursion: `elif` chains are nested in the syntax tree.
+    fn if_condition(&mut self, first: &ast::Spanned<ast::IfCond<'_>>) -> Written<'_> {
         let (mut condition, mut word) = (first, "if ");
         loop {
-            self.open("{%", condition.span());
-            self.put(word);
-            self.expression(&condition.expr)?;
-            self.put(" %}");
+            self.block_tag(condition.span(), word).expression(&condition.expr)?.put(" %}");
             self.body(&condition.true_body)?;
             match condition.false_body.as_slice() {
                 [] => break,
                 [Stmt::IfCond(next)] => (condition, word) = (next, "elif "),
                 otherwise => {
-                    self.put("{% else %}");
-                    self.body(otherwise)?;
+                    self.put("{% else %}").body(otherwise)?;
                     break;
                 }
             }
         }
-        self.put("{% endif %}");
-        Ok(())
+        Ok(self.put("{% endif %}"))
     }
 
-    fn parameters(&mut self, declared: &ast::Macro<'_>) -> Outcome {
+    fn parameters(&mut self, declared: &ast::Macro<'_>) -> Written<'_> {
         let required = declared.args.len() - declared.defaults.len();
-        self.put("(");
         let numbered: Vec<(usize, &Expr<'_>)> = declared.args.iter().enumerate().collect();
-        self.listed(&numbered, |this, (place, name)| {
+        self.put("(").list(&numbered, |this, (index, name)| {
             this.target(name)?;
-            let Some(default) = place.checked_sub(required).and_then(|n| declared.defaults.get(n))
-            else {
-                return Ok(());
-            };
-            this.put("=");
-            this.expression(default)
+            match index.checked_sub(required).and_then(|n| declared.defaults.get(n)) {
+                Some(default) => this.put("=").expression(default),
+                None => Ok(this),
+            }
         })?;
-        self.put(")");
-        Ok(())
+        Ok(self.put(")"))
     }
 
     /// What is assigned to.
-    pub(super) fn target(&mut self, target: &Expr<'_>) -> Outcome {
+    pub(super) fn target(&mut self, target: &Expr<'_>) -> Written<'_> {
         match target {
             Expr::Var(variable) => self.name(variable.id),
             Expr::GetAttr(attribute) => {
-                self.target(&attribute.expr)?;
-                self.put(".");
-                self.put(attribute.name);
-                Ok(())
+                Ok(self.target(&attribute.expr)?.put(".").put(attribute.name))
             }
             Expr::List(list) => self.targets(&list.items),
             Expr::Tuple(tuple) => self.targets(&tuple.items),
-            _ => Err(refused("this cannot be assigned to")),
+            _ => Err(syntax_error("this cannot be assigned to")),
         }
     }
 
-    fn targets(&mut self, items: &[Expr<'_>]) -> Outcome {
-        self.put("(");
-        self.listed(items, |this, item| this.target(item))?;
-        self.put(if items.len() == 1 { ",)" } else { ")" });
-        Ok(())
+    fn targets(&mut self, items: &[Expr<'_>]) -> Written<'_> {
+        self.put("(").list(items, |this, item| this.target(item))?;
+        Ok(self.put(if items.len() == 1 { ",)" } else { ")" }))
     }
 }

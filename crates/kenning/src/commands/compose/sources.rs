@@ -1,4 +1,4 @@
-//! What the rooms know, as compose reads it.
+//! Implements compose's `Sources` on the domain crates.
 
 mod knowledge;
 
@@ -29,38 +29,39 @@ use serde_json::Value;
 
 /// Milliseconds of a day.
 const DAY: u64 = 24 * 60 * 60 * 1_000;
-pub(in crate::commands) struct Rooms {
+
+pub(in crate::commands) struct DomainSources {
     library: Arc<Library>,
     discovery: Arc<Discovery>,
     catalog: Arc<Catalog>,
     registry: Option<Registry>,
     gaps: Option<Gaps>,
-    /// Who makes files of all this, once it is there.
+    /// Set once compose is open: `knowledge` skips the files that compose writes.
     pub(super) compose: OnceLock<Compose>,
-    /// Tokens of texts, by their hash: the same text is asked about again and again.
-    counted: Mutex<HashMap<blake3::Hash, usize>>,
+    /// Token counts by hash of the text. Every generation counts the same texts again.
+    token_counts: Mutex<HashMap<blake3::Hash, usize>>,
 }
 
-impl Sources for Rooms {
+impl Sources for DomainSources {
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
         match name {
-            "knowledge" => written(self.knowledge(&read(params)?)?),
-            "catalog" => written(self.catalog(&read(params)?)),
-            "clients" => written(clients(&read(params)?)?),
-            "registry" => written(self.registry(&read(params)?)?),
-            "gaps" => written(self.gaps(&read(params)?)?),
-            _ => Err(SourceError(format!("there is no source `{name}`"))),
+            "knowledge" => sanitized(self.knowledge(&read(params)?)?),
+            "catalog" => sanitized(self.catalog(&read(params)?)),
+            "clients" => sanitized(clients(&read(params)?)?),
+            "registry" => sanitized(self.registry(&read(params)?)?),
+            "gaps" => sanitized(self.gaps(&read(params)?)?),
+            _ => Err(failed(&format!("there is no source `{name}`"))),
         }
     }
 }
 
 fn read<Params: DeserializeOwned>(params: &Value) -> Result<Params, SourceError> {
-    serde_path_to_error::deserialize(params).map_err(|error| SourceError(error.to_string()))
+    serde_path_to_error::deserialize(params).map_err(|error| failed(&error))
 }
 
-/// Agents will read what is made of this: nothing in it is hidden from people.
-fn written<Digest: Serialize>(digest: Digest) -> Result<Value, SourceError> {
-    let mut value = serde_json::to_value(digest).map_err(|error| SourceError(error.to_string()))?;
+/// Makes hidden characters visible: agents will read the texts that are generated from this.
+fn sanitized<Digest: Serialize>(digest: Digest) -> Result<Value, SourceError> {
+    let mut value = serde_json::to_value(digest).map_err(|error| failed(&error))?;
     kenning_sanitize::sanitize_value(&mut value);
     Ok(value)
 }
@@ -69,7 +70,7 @@ fn failed(error: &dyn std::fmt::Display) -> SourceError {
     SourceError(error.to_string())
 }
 
-impl Rooms {
+impl DomainSources {
     pub(in crate::commands) fn new(
         library: &Arc<Library>,
         discovery: &Arc<Discovery>,
@@ -84,19 +85,19 @@ impl Rooms {
             registry,
             gaps,
             compose: OnceLock::new(),
-            counted: Mutex::default(),
+            token_counts: Mutex::default(),
         }
     }
 
     fn catalog(&self, params: &CatalogParams) -> CatalogDigest {
-        let wanted =
+        let is_selected =
             |agent: &&Agent| params.agents.is_empty() || params.agents.contains(&agent.agent);
-        let agents: Vec<&Agent> = self.catalog.agents().iter().filter(wanted).collect();
+        let agents: Vec<&Agent> = self.catalog.agents().iter().filter(is_selected).collect();
         let categories = self.catalog.categories().into_iter();
-        let categories = categories
-            .filter(|name| params.category.as_deref().is_none_or(|wanted| *name == wanted));
+        let categories =
+            categories.filter(|name| params.category.as_deref().is_none_or(|one| *name == one));
         CatalogDigest {
-            agents: agents.iter().map(|agent| described(agent)).collect(),
+            agents: agents.iter().map(|agent| listed(agent)).collect(),
             categories: categories.map(|name| self.category(name, &agents)).collect(),
         }
     }
@@ -143,7 +144,7 @@ impl Rooms {
 
     fn gaps(&self, params: &GapsParams) -> Result<GapsDigest, SourceError> {
         let gaps = self.gaps.as_ref().ok_or_else(|| failed(&"there is no store"))?;
-        // To the end of today, so that the same day says the same.
+        // Until the end of today, so that the digest is the same all day.
         let until = (super::gaps::now() / DAY + 1) * DAY;
         let from = until.saturating_sub(u64::from(params.days) * DAY);
         let report = gaps.report(&ReportRequest {
@@ -179,7 +180,7 @@ impl Rooms {
     }
 }
 
-fn described(agent: &Agent) -> CatalogAgent {
+fn listed(agent: &Agent) -> CatalogAgent {
     CatalogAgent {
         id: agent.agent.clone(),
         name: agent.name.clone(),
@@ -203,10 +204,10 @@ fn claim(agent: &Agent, capability: &str) -> CatalogClaim {
 }
 
 fn clients(params: &ClientsParams) -> Result<ClientsDigest, SourceError> {
-    let wanted = match &params.client {
+    let selected = match &params.client {
         None => clients::all(),
-        Some(asked) => std::slice::from_ref(
-            clients::find(asked).map_err(|error| failed(&format!("{error}; {}", error.hint())))?,
+        Some(name) => std::slice::from_ref(
+            clients::find(name).map_err(|error| failed(&format!("{error}; {}", error.hint())))?,
         ),
     };
     let server = ServerEntry {
@@ -215,7 +216,7 @@ fn clients(params: &ClientsParams) -> Result<ClientsDigest, SourceError> {
         args: params.args.clone(),
         env: BTreeMap::new(),
     };
-    Ok(ClientsDigest { clients: wanted.iter().map(|one| setup(one, &server)).collect() })
+    Ok(ClientsDigest { clients: selected.iter().map(|one| setup(one, &server)).collect() })
 }
 
 fn setup(client: &Client, server: &ServerEntry) -> ClientSetup {
@@ -244,8 +245,8 @@ fn open_gap(gap: ListedGap) -> OpenGap {
     }
 }
 
-/// The first of those that were closed lately. They are ranked by how often they were asked for, so
-/// they may be anywhere among all that were ever closed.
+/// The top gaps that were closed since a time. All closed gaps are paged through: they are ranked
+/// by how often they were asked for, not by when they were closed.
 fn closed_since(
     gaps: &Gaps,
     params: &GapsParams,

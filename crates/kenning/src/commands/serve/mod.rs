@@ -146,7 +146,9 @@ impl Opened {
         let is_composing = selected.has(Toolset::Compose) || transport == Transport::Http;
         let compose = is_composing.then(|| {
             let (registry, gaps) = (registry.clone(), gaps.clone());
-            context.compose(compose::Rooms::new(&library, &discovery, &catalog, registry, gaps))
+            context.compose(compose::DomainSources::new(
+                &library, &discovery, &catalog, registry, gaps,
+            ))
         });
         let services = Services {
             registry,

@@ -1,4 +1,4 @@
-//! As much of the knowledge bases as a text has room for.
+//! The `knowledge` source: as many nodes as fit in a token budget.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,28 +12,28 @@ use kenning_knowledge::discover::DiscoverRequest;
 use kenning_knowledge::search::MAX_RESULTS;
 use kenning_knowledge::{Base, NodeRef, Snapshot};
 
-use super::{Rooms, failed};
+use super::{DomainSources, failed};
 
-/// Tokens that are kept for what a template says around the knowledge.
-const AROUND: usize = 100;
-/// Tokens of what makes a title a heading.
-const HEADING: usize = 4;
-/// What is left out is named within a fourth of the budget.
-const NAMES: usize = 4;
-/// So many counts take some 20 MB; beyond that it begins anew.
-const MAX_COUNTED: usize = 300_000;
+/// Tokens reserved for the text of the template itself.
+const TEMPLATE_TOKENS: usize = 100;
+/// Tokens of the Markdown that makes a title a heading.
+const HEADING_TOKENS: usize = 4;
+/// If nodes are omitted, a fourth of the budget is for their names.
+const NAMES_SHARE: usize = 4;
+/// As many token counts take some 20 MB; beyond that the cache is emptied.
+const MAX_CACHED: usize = 300_000;
 
-/// A node that may become part of a text.
-struct Weighed<'a> {
+/// A node with its cost in tokens.
+struct Candidate<'a> {
     node: NodeRef<'a>,
     text: String,
     tokens: usize,
-    /// With its heading.
+    /// Tokens of text and heading.
     cost: usize,
 }
 
-impl From<Weighed<'_>> for KnowledgeNode {
-    fn from(Weighed { node, text, tokens, .. }: Weighed<'_>) -> Self {
+impl From<Candidate<'_>> for KnowledgeNode {
+    fn from(Candidate { node, text, tokens, .. }: Candidate<'_>) -> Self {
         Self {
             id: node.id().to_owned(),
             base: node.base().name().to_owned(),
@@ -47,54 +47,59 @@ impl From<Weighed<'_>> for KnowledgeNode {
     }
 }
 
-impl Rooms {
-    /// What fits in the budget. If that is not all, a part of the budget is for the names of what
-    /// is left out; whoever asks for one of these is given what is below it, too.
+impl DomainSources {
+    /// The nodes that fit in the budget. If some do not, a part of the budget is for the names of
+    /// omitted nodes; retrieving one of those returns the nodes below it, too.
     pub(super) fn knowledge(
         &self,
         params: &KnowledgeParams,
     ) -> Result<KnowledgeDigest, SourceError> {
         let snapshot = self.library.snapshot();
         let mut digest = KnowledgeDigest { bases: bases(&snapshot), ..KnowledgeDigest::default() };
-        let nodes = self.wanted(&snapshot, params)?.into_iter();
-        let nodes: Vec<Weighed<'_>> = nodes.filter_map(|node| self.weighed(node)).collect();
-        let budget = params.max_tokens.saturating_sub(AROUND);
+        let nodes = self.selected(&snapshot, params)?.into_iter();
+        let nodes: Vec<Candidate<'_>> = nodes.filter_map(|node| self.candidate(node)).collect();
+        let budget = params.max_tokens.saturating_sub(TEMPLATE_TOKENS);
         let all: usize = nodes.iter().map(|one| one.cost).sum();
-        let for_names = if all > budget { budget / NAMES } else { 0 };
-        let (mut for_texts, mut left_out) = (budget - for_names, Vec::new());
+        let for_names = if all > budget { budget / NAMES_SHARE } else { 0 };
+        let (mut for_texts, mut omitted) = (budget - for_names, Vec::new());
         for one in nodes {
             if one.cost > for_texts {
-                left_out.push(one);
+                omitted.push(one);
                 continue;
             }
             for_texts -= one.cost;
             digest.total_tokens += one.tokens;
             digest.nodes.push(one.into());
         }
-        digest.omitted_count = left_out.len();
-        digest.omitted = self.named(&left_out, for_names);
+        digest.omitted_count = omitted.len();
+        digest.omitted = self.named(&omitted, for_names);
         Ok(digest)
     }
 
-    /// A node with a text of its own, and what it takes of a budget.
-    fn weighed<'a>(&self, node: NodeRef<'a>) -> Option<Weighed<'a>> {
+    /// `None` for a node without text.
+    fn candidate<'a>(&self, node: NodeRef<'a>) -> Option<Candidate<'a>> {
         let text = node.body().trim().to_owned();
         if text.is_empty() {
             return None;
         }
         let tokens = self.tokens(&text);
-        Some(Weighed { node, cost: tokens + self.tokens(node.title()) + HEADING, tokens, text })
+        Some(Candidate {
+            node,
+            cost: tokens + self.tokens(node.title()) + HEADING_TOKENS,
+            tokens,
+            text,
+        })
     }
 
-    /// The uppermost of what is left out, as many as fit.
-    fn named(&self, left_out: &[Weighed<'_>], mut budget: usize) -> Vec<OmittedNode> {
-        let ids: HashSet<&str> = left_out.iter().map(|one| one.node.id()).collect();
+    /// The topmost omitted nodes, as many as fit.
+    fn named(&self, omitted: &[Candidate<'_>], mut budget: usize) -> Vec<OmittedNode> {
+        let ids: HashSet<&str> = omitted.iter().map(|one| one.node.id()).collect();
         let is_below_another = |node: NodeRef<'_>| {
             let mut above = std::iter::successors(node.parent(), |node| node.parent());
             above.any(|node| ids.contains(node.id()))
         };
         let mut named = Vec::new();
-        for Weighed { node, tokens, .. } in left_out {
+        for Candidate { node, tokens, .. } in omitted {
             if is_below_another(*node) {
                 continue;
             }
@@ -107,24 +112,24 @@ impl Rooms {
         named
     }
 
-    /// How many tokens a text has, counted once for each text there is.
+    /// Token count of a text, cached.
     fn tokens(&self, text: &str) -> usize {
         let key = blake3::hash(text.as_bytes());
-        let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tokens) = counted().get(&key) {
+        let counts = || self.token_counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = counts().get(&key) {
             return *tokens;
         }
         let tokens = kenning_knowledge::count_tokens(text);
-        let mut counted = counted();
-        if counted.len() >= MAX_COUNTED {
-            counted.clear();
+        let mut counts = counts();
+        if counts.len() >= MAX_CACHED {
+            counts.clear();
         }
-        counted.insert(key, tokens);
+        counts.insert(key, tokens);
         tokens
     }
 
-    /// The nodes that help with the task, best first; all, in the order of the files, without one.
-    fn wanted<'a>(
+    /// The nodes that help with the task, best first; without a task, all in file order.
+    fn selected<'a>(
         &self,
         snapshot: &'a Snapshot,
         params: &KnowledgeParams,
@@ -135,10 +140,10 @@ impl Rooms {
             let known: Vec<&str> = snapshot.bases().map(Base::name).collect();
             return Err(failed(&format!("no base `{base}`; there is {}", known.join(", "))));
         }
-        let made = self.made();
+        let outputs = self.output_files();
         let fits = |node: &NodeRef<'_>| {
             let file = node.base().root().join(node.document().path.as_str());
-            !made.contains(&file)
+            !outputs.contains(&file)
                 && params.base.as_deref().is_none_or(|base| node.base().name() == base)
                 && (params.types.is_empty() || params.types.iter().any(|kind| kind == node.kind()))
         };
@@ -156,14 +161,14 @@ impl Rooms {
         Ok(found.flat_map(NodeRef::subtree).filter(fits).collect())
     }
 
-    /// Files that are made from what is known must not be what they are made from.
-    fn made(&self) -> HashSet<PathBuf> {
+    /// Files that compose writes: a generated file must not be a source of itself.
+    fn output_files(&self) -> HashSet<PathBuf> {
         let Some(compose) = self.compose.get() else { return HashSet::new() };
         let all = ListRequest { limit: MAX_LISTED, ..ListRequest::default() };
         let artifacts = compose.list_artifacts(&all).map(|listed| listed.artifacts);
         let outputs = artifacts.unwrap_or_default().into_iter();
         let outputs = outputs.flat_map(|one| [one.outputs, one.written_elsewhere].concat());
-        // As bases have it: without links.
+        // Knowledge bases have canonical paths, too.
         let root = compose.root().canonicalize().unwrap_or_else(|_| compose.root().to_owned());
         outputs.map(|output| root.join(output)).collect()
     }

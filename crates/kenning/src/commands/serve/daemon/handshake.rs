@@ -63,7 +63,7 @@ pub(super) enum Reply {
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) socket: SocketPath,
-    pub(super) choice: Selection,
+    pub(super) selection: Selection,
     settings: BTreeMap<String, String>,
 }
 
@@ -80,10 +80,10 @@ impl Identity {
             roots.push(real(base.root()));
         }
         let Some(socket) = SocketPath::of(&digest(&roots)[..16]) else { return Ok(None) };
-        let choice = Selection::of(settings, layers)?;
+        let selection = Selection::of(settings, layers)?;
         let settings = parts(settings, layers, roots, watch)?;
         let settings = settings.into_iter().map(|(part, texts)| (part, digest(&texts)));
-        Ok(Some(Self { socket, choice, settings: settings.collect() }))
+        Ok(Some(Self { socket, selection, settings: settings.collect() }))
     }
 
     pub(super) fn hello(&self) -> Hello {
@@ -91,9 +91,9 @@ impl Identity {
             kenning: PROTOCOL,
             version: VERSION.to_owned(),
             settings: self.settings.clone(),
-            toolsets: self.choice.toolsets.iter().map(ToString::to_string).collect(),
-            read_only: self.choice.read_only,
-            intent: self.choice.intent,
+            toolsets: self.selection.toolsets.iter().map(ToString::to_string).collect(),
+            read_only: self.selection.read_only,
+            intent: self.selection.intent,
         }
     }
 
@@ -104,16 +104,16 @@ impl Identity {
         }
         let toolsets = Toolset::parse_list(&hello.toolsets).map_err(|error| error.to_string())?;
         let toolsets = toolsets.into_iter().collect();
-        let choice = Selection { toolsets, read_only: hello.read_only, intent: hello.intent };
-        let missing = choice.toolsets.difference(&self.choice.toolsets).map(ToString::to_string);
+        let selection = Selection { toolsets, read_only: hello.read_only, intent: hello.intent };
+        let missing = selection.toolsets.difference(&self.selection.toolsets).map(ToString::to_string);
         let missing: Vec<String> = missing.collect();
         if !missing.is_empty() {
             return Err(format!("it does not offer the toolset {}", missing.join(", ")));
         }
-        if self.choice.read_only && !choice.read_only {
+        if self.selection.read_only && !selection.read_only {
             return Err("it is read-only".to_owned());
         }
-        let composes = choice.toolsets.contains(&Toolset::Compose);
+        let composes = selection.toolsets.contains(&Toolset::Compose);
         let counts = |part: &&String| composes || part.as_str() != COMPOSE;
         let parts = self.settings.keys().chain(hello.settings.keys()).filter(counts);
         let differs = |part: &&String| self.settings.get(*part) != hello.settings.get(*part);
@@ -121,7 +121,7 @@ impl Identity {
         other.sort_unstable();
         other.dedup();
         if other.is_empty() {
-            Ok(choice)
+            Ok(selection)
         } else {
             Err(format!("its settings differ in {}", other.join(", ")))
         }

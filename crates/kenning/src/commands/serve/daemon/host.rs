@@ -153,17 +153,17 @@ async fn session(stream: UnixStream, shared: Arc<Shared>, stop: CancellationToke
 impl Shared {
     /// The server for this client, and its permit.
     fn admit(&self, hello: &Hello) -> Result<(Server, OwnedSemaphorePermit), String> {
-        let choice = self.identity.admit(hello)?;
+        let selection = self.identity.admit(hello)?;
         let permit = self.permits.clone().try_acquire_owned();
         let permit = permit.map_err(|_| format!("it serves {MAX_CLIENTS} clients already"))?;
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = views.get(&choice) {
+        if let Some(server) = views.get(&selection) {
             return Ok((server.clone(), permit));
         }
-        let inventory = choice.inventory();
+        let inventory = selection.inventory();
         (self.on_offer)(&inventory);
         let server = self.server.offering(inventory, Transport::Stdio);
-        views.insert(choice, server.clone());
+        views.insert(selection, server.clone());
         Ok((server, permit))
     }
 

@@ -1,40 +1,42 @@
-//! A language model that writes code, if somebody has a key for one.
+//! The language model behind `code_generation`, if an endpoint or a key is configured.
 
 use std::sync::Arc;
 
 use genai::Client;
 use genai::chat::ChatRequest;
-use kenning_compose::generator::{Latency, Model, ModelError, Stability, UpstreamDependencies};
+use kenning_compose::generator::{
+    Credentials, Latency, Model, ModelError, Stability, UpstreamDependencies,
+};
 
+use super::Environment;
 use crate::commands::{Context, model};
 use crate::failure::Failure;
 
-/// Keys, the provider whose they are, and the model that is meant by having one.
+/// Environment variable of the key, provider, and default model.
 const KEYS: [(&str, &str, &str); 3] = [
     ("ANTHROPIC_API_KEY", "anthropic", "claude-sonnet-4-5"),
     ("OPENAI_API_KEY", "openai", "gpt-5"),
     ("GEMINI_API_KEY", "gemini", "gemini-2.5-pro"),
 ];
 
-struct Writer {
+struct ConfiguredModel {
     client: Client,
     name: String,
     upstream: UpstreamDependencies,
 }
 
-/// The model at the endpoint, or else of the first provider whose key is set.
-pub(super) fn of(context: &Context) -> Result<Option<Arc<dyn Model>>, Failure> {
+/// The model at the configured endpoint, or of the first provider whose key is set.
+pub(super) fn from_settings(context: &Context) -> Result<Option<Arc<dyn Model>>, Failure> {
     let settings = &context.settings.compose;
     let endpoint = settings.endpoint(&context.layers)?;
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let provider = KEYS.iter().find(|(key, ..)| is_set(key));
-    let (service, credentials, usual) = match (endpoint, provider) {
+    let provider = KEYS.iter().find(|(key, ..)| Environment.is_set(key));
+    let (service, credentials, default) = match (endpoint, provider) {
         (Some(endpoint), _) => (endpoint, vec![], None),
-        (None, Some((key, provider, usual))) => (*provider, vec![(*key).to_owned()], Some(*usual)),
+        (None, Some((key, provider, name))) => (*provider, vec![(*key).to_owned()], Some(*name)),
         (None, None) => return Ok(None),
     };
-    let name = settings.model().or(usual).ok_or_else(|| {
-        let problem = "it takes a model besides: set `compose.model`";
+    let name = settings.model().or(default).ok_or_else(|| {
+        let problem = "an endpoint needs a model: set `compose.model`";
         context.layers.fault("compose.endpoint", problem)
     })?;
     let client = model::client(endpoint)?;
@@ -46,10 +48,10 @@ pub(super) fn of(context: &Context) -> Result<Option<Arc<dyn Model>>, Failure> {
         stability: Stability::Stable,
         concurrency_safe: true,
     };
-    Ok(Some(Arc::new(Writer { client, name: name.to_owned(), upstream })))
+    Ok(Some(Arc::new(ConfiguredModel { client, name: name.to_owned(), upstream })))
 }
 
-impl Model for Writer {
+impl Model for ConfiguredModel {
     fn complete(&self, prompt: &str) -> Result<String, ModelError> {
         let failed = |error: &dyn std::fmt::Display| {
             ModelError(format!("{} does not answer: {error}", self.name))
@@ -59,7 +61,7 @@ impl Model for Writer {
         let request = ChatRequest::from_user(prompt);
         let answer = runtime.block_on(self.client.exec_chat(&self.name, request, None));
         let answer = answer.map_err(|error| failed(&error))?;
-        answer.into_first_text().ok_or_else(|| failed(&"it said nothing"))
+        answer.into_first_text().ok_or_else(|| failed(&"the answer is empty"))
     }
 
     fn upstream(&self) -> UpstreamDependencies {

@@ -1,31 +1,18 @@
-//! No name and no link leads out of the workspace.
+//! No id, path or link leads out of the workspace root.
 
 use std::os::unix::fs::symlink;
 
 use kenning_compose::Parts;
-use kenning_compose::assemble::AssembleRequest;
 use kenning_compose::config::ConfigType;
-use kenning_compose::generate::PreviewRequest;
 use serde_json::json;
 
-use crate::fixture::{Fixture, artifact, bed_with, code, content, fixture};
+use crate::fixture::{Fixture, artifact, code, content, fixture, fixture_with};
 
-const HOSTILE: [&str; 12] = [
-    "../secret",
-    "a/../../secret",
-    "/etc/passwd",
-    "..\\secret",
-    "C:/secret",
-    "secret\0",
-    "",
-    ".",
-    "..",
-    "a//b",
-    "./a",
-    "\u{202e}/../x",
-];
+/// Separated by `|`.
+const HOSTILE: &str = "../secret|a/../../secret|/etc/passwd|..\\secret|C:/secret|secret\0||.|..|a//b|\
+                       ./a|\u{202e}/../x";
 
-/// A workspace inside a folder with a secret, so that there is something to reach.
+/// A workspace, and a folder outside of it with a secret.
 fn with_secret() -> (Fixture, tempfile::TempDir) {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "TOP SECRET").unwrap();
@@ -33,32 +20,27 @@ fn with_secret() -> (Fixture, tempfile::TempDir) {
 }
 
 #[test]
-fn ids_are_names_of_nothing_else() {
+fn rejects_ids_that_are_not_plain_names() {
     let fixture = fixture();
-    for id in HOSTILE {
+    for id in HOSTILE.split('|') {
         assert_eq!(code(fixture.generate(id, json!({}))), "INVALID_ID", "{id:?}");
         assert_eq!(code(fixture.assemble(id)), "INVALID_ID", "{id:?}");
         assert_eq!(code(fixture.compose.content(id, None)), "INVALID_ID", "{id:?}");
         assert_eq!(code(fixture.compose.config(ConfigType::Content, id)), "INVALID_ID", "{id:?}");
-        let request =
-            PreviewRequest { content_config_id: id.to_owned(), ..PreviewRequest::default() };
-        assert_eq!(code(fixture.compose.preview_generation(&request)), "INVALID_ID", "{id:?}");
+        assert_eq!(code(fixture.preview(id, json!({}))), "INVALID_ID", "{id:?}");
     }
     fixture.template("c", "x");
     fixture.generate("c", json!({})).unwrap();
-    for version in HOSTILE {
-        assert_eq!(
-            code(fixture.compose.content("c", Some(version))),
-            "INVALID_ARGUMENT",
-            "{version:?}"
-        );
+    for version in HOSTILE.split('|') {
+        let got = fixture.compose.content("c", Some(version));
+        assert_eq!(code(got), "INVALID_ARGUMENT", "{version:?}");
     }
 }
 
 #[test]
-fn paths_in_configs_and_templates_stay_inside() {
+fn rejects_paths_that_leave_the_workspace() {
     let fixture = fixture();
-    for path in HOSTILE {
+    for path in HOSTILE.split('|') {
         fixture.put(&content("c", json!({"template_file": path})));
         assert_eq!(code(fixture.generate("c", json!({}))), "CONFIG_INVALID", "{path:?}");
         let mut config = content("c", json!({"template": "{{ f.text }}"}));
@@ -86,7 +68,7 @@ fn paths_in_configs_and_templates_stay_inside() {
 }
 
 #[test]
-fn links_that_lead_out_are_not_followed() {
+fn does_not_follow_links_out_of_the_workspace() {
     let (fixture, outside) = with_secret();
     symlink(outside.path().join("secret"), fixture.root.path().join("link")).unwrap();
     symlink(outside.path(), fixture.root.path().join("folder")).unwrap();
@@ -100,24 +82,19 @@ fn links_that_lead_out_are_not_followed() {
     }
     fixture.template("c", "ours\n");
     fixture.put(&artifact("a", "concat", json!([{"id": "c"}])));
-    let to = |path: &str| {
-        fixture.compose.assemble_artifact(&AssembleRequest {
-            artifact_config_id: "a".to_owned(),
-            output_path: Some(path.to_owned()),
-            force: true,
-            context: None,
-        })
-    };
-    assert!(to("folder/secret").is_err());
-    assert!(to("folder/new").is_err());
-    assert!(to("link").is_err());
+    for path in ["folder/secret", "folder/new", "link"] {
+        let written = fixture.assemble_with("a", |request| {
+            (request.output_path, request.force) = (Some(path.to_owned()), true);
+        });
+        assert!(written.is_err(), "{path}");
+    }
     let secret = std::fs::read_to_string(outside.path().join("secret")).unwrap();
     assert_eq!(secret, "TOP SECRET");
     assert!(!outside.path().join("new").exists());
 }
 
 #[test]
-fn links_inside_are_fine() {
+fn follows_links_inside_the_workspace() {
     let fixture = fixture();
     fixture.file("real/part.j2", "inside");
     symlink("real/part.j2", fixture.root.path().join("link.j2")).unwrap();
@@ -125,7 +102,7 @@ fn links_inside_are_fine() {
 }
 
 #[test]
-fn a_config_folder_that_is_a_link_is_not_read() {
+fn does_not_read_a_linked_config_folder() {
     let (fixture, outside) = with_secret();
     let config = content("c", json!({"template": "x"})).to_string();
     std::fs::create_dir_all(outside.path().join("content")).unwrap();
@@ -136,11 +113,12 @@ fn a_config_folder_that_is_a_link_is_not_read() {
 }
 
 #[test]
-fn pipes_and_folders_are_no_texts() {
+fn does_not_read_pipes_and_folders() {
     let fixture = fixture();
     std::fs::create_dir(fixture.root.path().join("folder")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(fixture.root.path().join("pipe")).status();
-    assert!(made.unwrap().success());
+    let created =
+        std::process::Command::new("mkfifo").arg(fixture.root.path().join("pipe")).status();
+    assert!(created.unwrap().success());
     for path in ["folder", "pipe", "absent"] {
         fixture.put(&content("c", json!({"template_file": path})));
         assert_eq!(code(fixture.generate("c", json!({}))), "FILE_NOT_FOUND", "{path}");
@@ -148,12 +126,12 @@ fn pipes_and_folders_are_no_texts() {
 }
 
 #[test]
-fn a_workspace_that_is_not_there_is_an_error() {
+fn rejects_a_missing_workspace_and_creates_the_state_folder() {
     let folder = tempfile::tempdir().unwrap();
     let parts = Parts::new(folder.path().join("absent"), folder.path().join("state"));
     assert_eq!(code(kenning_compose::Compose::open(parts)), "STORAGE_ERROR");
-    // The state is made.
-    let fixture = bed_with(|parts| Parts { state: folder.path().join("deep/state"), ..parts });
+    // The state folder is created.
+    let fixture = fixture_with(|parts| Parts { state: folder.path().join("deep/state"), ..parts });
     fixture.template("c", "x");
     fixture.generate("c", json!({})).unwrap();
     assert!(folder.path().join("deep/state/content/c").exists());
