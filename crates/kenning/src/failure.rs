@@ -1,18 +1,27 @@
-//! What went wrong, what to do about it, and how the process ends.
+//! Errors as the user sees them: message, hint and exit code.
 
 use std::process::ExitCode;
+
+use kenning_knowledge::library::LibraryError;
+use kenning_knowledge::semantic::IndexError;
+use kenning_store::{ImportError, StoreError};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked.
     Success,
-    /// It could not, or there was nothing to find.
+    /// The command failed, or found nothing.
     Failure,
-    /// It was asked wrongly: flags, settings.
+    /// Flags or settings were invalid.
     Usage,
-    /// As a program ended that it ran.
+    /// The code of a program that the command ran.
     Code(u8),
+}
+
+impl Exit {
+    pub fn success_if(succeeded: bool) -> Self {
+        if succeeded { Self::Success } else { Self::Failure }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -48,10 +57,66 @@ impl Failure {
         self.hint = Some(hint.into());
         self
     }
+
+    fn with_hint(error: &impl ToString, hint: Option<&str>) -> Self {
+        Self { hint: hint.map(str::to_owned), ..Self::new(error.to_string()) }
+    }
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(error.to_string())
+    }
+}
+
+impl From<kenning_knowledge::Error> for Failure {
+    fn from(error: kenning_knowledge::Error) -> Self {
+        Self::with_hint(&error, Some(&error.hint()))
+    }
+}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        Self::new(error.to_string()).hint("`--type keyword` needs no model")
+    }
+}
+
+impl From<kenning_catalog::Error> for Failure {
+    fn from(error: kenning_catalog::Error) -> Self {
+        Self::with_hint(&error, Some(&error.hint()))
+    }
+}
+
+impl From<kenning_registry::Error> for Failure {
+    fn from(error: kenning_registry::Error) -> Self {
+        // The message is the contract's, which says nothing of the cause.
+        if let kenning_registry::Error::Database(source) = &error {
+            tracing::error!(%source, "the registry's store failed");
+        }
+        Self::with_hint(&error, error.hint())
+    }
+}
+
+impl From<kenning_gaps::Error> for Failure {
+    fn from(error: kenning_gaps::Error) -> Self {
+        Self::with_hint(&error, error.hint())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::with_hint(&error, error.hint())
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        Self::new(error.to_string()).hint("nothing was imported")
     }
 }

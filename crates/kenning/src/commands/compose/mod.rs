@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context, words: cli::Compose) -> Result<Exit, Failur
     let store = context.open_store()?;
     let library = context.open_embedded_library(store.as_ref())?;
     let registry = store.clone().map(|store| Registry::new(store));
-    let gaps = store.map(gaps::heard).transpose()?;
+    let gaps = store.map(gaps::open_gaps).transpose()?;
     let discovery = Arc::new(context.settings.discovery.clone());
     let catalog = Arc::new(context.catalog()?);
     let rooms = Rooms::new(&library, &discovery, &catalog, registry, gaps);

@@ -144,7 +144,7 @@ impl Rooms {
     fn gaps(&self, params: &GapsParams) -> Result<GapsDigest, SourceError> {
         let gaps = self.gaps.as_ref().ok_or_else(|| failed(&"there is no store"))?;
         // To the end of today, so that the same day says the same.
-        let until = (super::gaps::now() / DAY + 1) * DAY;
+        let until = (crate::commands::clock::now() / DAY + 1) * DAY;
         let from = until.saturating_sub(u64::from(params.days) * DAY);
         let report = gaps.report(&ReportRequest {
             project_id: params.project.clone(),

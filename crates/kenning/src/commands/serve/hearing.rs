@@ -20,7 +20,7 @@ use kenning_wrap::{Caller, Intent, LogSink, Observed, Recorder};
 use serde_json::Value;
 
 use crate::commands::Context;
-use crate::commands::gaps::now;
+use crate::commands::clock::now;
 use crate::failure::Failure;
 
 /// How often is looked at what was heard.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::summary;
 use super::vitals::Vitals;
 use crate::commands::Context;
-use crate::commands::token::StoredKeys;
+use crate::commands::token::StoredTokens;
 use crate::failure::Failure;
 use crate::telemetry;
 
@@ -38,7 +38,7 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
     let local = addresses.iter().all(|address| address.ip().is_loopback());
     let open_to_all_here = local && !context.settings.server.require_token;
     let keys = if open_to_all_here {
-        store.map(|store| Arc::new(StoredKeys(store.clone())) as Arc<dyn Keys>)
+        store.map(|store| Arc::new(StoredTokens(store.clone())) as Arc<dyn Keys>)
     } else {
         Some(keys(store)?)
     };
@@ -72,7 +72,7 @@ fn keys(store: Option<&Arc<Store>>) -> Result<Arc<dyn Keys>, Failure> {
     let store = store.ok_or_else(none)?.clone();
     // The store's own runtime must not be waited for on an async thread.
     let tokens = tokio::task::block_in_place(|| store.tokens())?;
-    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredKeys(store))) }
+    if tokens.is_empty() { Err(none()) } else { Ok(Arc::new(StoredTokens(store))) }
 }
 
 pub(super) fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
