@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-use kenning_knowledge::library::LibraryError;
-use kenning_knowledge::semantic::IndexError;
-use kenning_store::{ImportError, StoreError};
-
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -57,66 +53,39 @@ impl Failure {
         self.hint = Some(hint.into());
         self
     }
-
-    fn with_hint(error: &impl ToString, hint: Option<&str>) -> Self {
-        Self { hint: hint.map(str::to_owned), ..Self::new(error.to_string()) }
-    }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(error.to_string())
-    }
+/// Conversions from the errors of other crates: their message, and the hint that `$hint` makes of
+/// them, if any.
+macro_rules! failure_from {
+    ($($error:ty, $hint:expr;)+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let hint: fn(&$error) -> Option<String> = $hint;
+                Self { hint: hint(&error), ..Self::new(error.to_string()) }
+            }
+        }
+    )+};
 }
 
-impl From<kenning_knowledge::Error> for Failure {
-    fn from(error: kenning_knowledge::Error) -> Self {
-        Self::with_hint(&error, Some(&error.hint()))
-    }
-}
-
-impl From<LibraryError> for Failure {
-    fn from(error: LibraryError) -> Self {
-        Self::new(error.to_string())
-    }
-}
-
-impl From<IndexError> for Failure {
-    fn from(error: IndexError) -> Self {
-        Self::new(error.to_string()).hint("`--type keyword` needs no model")
-    }
-}
-
-impl From<kenning_catalog::Error> for Failure {
-    fn from(error: kenning_catalog::Error) -> Self {
-        Self::with_hint(&error, Some(&error.hint()))
-    }
+failure_from! {
+    std::io::Error, |_| None;
+    kenning_knowledge::Error, |error| Some(error.hint());
+    kenning_knowledge::library::LibraryError, |_| None;
+    kenning_knowledge::semantic::IndexError, |_| Some("`--type keyword` needs no model".to_owned());
+    kenning_catalog::Error, |error| Some(error.hint());
+    kenning_gaps::Error, |error| error.hint().map(str::to_owned);
+    kenning_store::StoreError, |error| error.hint().map(str::to_owned);
+    kenning_store::ImportError, |_| Some("nothing was imported".to_owned());
 }
 
 impl From<kenning_registry::Error> for Failure {
     fn from(error: kenning_registry::Error) -> Self {
-        // The message is the contract's, which says nothing of the cause.
+        // The message is fixed by the contract and leaves out the cause.
         if let kenning_registry::Error::Database(source) = &error {
             tracing::error!(%source, "the registry's store failed");
         }
-        Self::with_hint(&error, error.hint())
-    }
-}
-
-impl From<kenning_gaps::Error> for Failure {
-    fn from(error: kenning_gaps::Error) -> Self {
-        Self::with_hint(&error, error.hint())
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::with_hint(&error, error.hint())
-    }
-}
-
-impl From<ImportError> for Failure {
-    fn from(error: ImportError) -> Self {
-        Self::new(error.to_string()).hint("nothing was imported")
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::new(error.to_string()) }
     }
 }

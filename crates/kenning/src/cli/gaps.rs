@@ -83,7 +83,7 @@ pub enum GapsCommand {
         #[arg(long, default_value = "")]
         note: String,
     },
-    /// Hide a gap from lists and reports; asks are still counted
+    /// Take a gap off the list of open gaps; asks are still counted
     Mute {
         /// Id of the gap
         id: String,

@@ -188,3 +188,32 @@ where
         T::deserialize::<StringDeserializer<value::Error>>(name.into_deserializer())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    /// The lists given to [`one_of`] name no variant that the enums lack.
+    #[test]
+    fn every_listed_value_parses() {
+        check(&Cli::command(), &["kenning".to_owned()]);
+    }
+
+    fn check(command: &clap::Command, path: &[String]) {
+        for arg in command.get_arguments() {
+            let Some(flag) = arg.get_long() else { continue };
+            for value in arg.get_possible_values() {
+                let word = format!("--{flag}={}", value.get_name());
+                let parsed = Cli::try_parse_from(path.iter().chain([&word]));
+                let invalid = parsed.is_err_and(|error| error.kind() == ErrorKind::ValueValidation);
+                assert!(!invalid, "{path:?} {word}");
+            }
+        }
+        for command in command.get_subcommands() {
+            check(command, &[path, &[command.get_name().to_owned()]].concat());
+        }
+    }
+}

@@ -76,7 +76,7 @@ impl Context {
     /// The store, for commands that also work without one: `None` if there is no folder for it or,
     /// with a warning, if it cannot be opened. A store that was named by its URL must open.
     pub(super) fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
-        let has_url = self.settings.store_location(&self.layers)?.is_some();
+        let has_url = store_at_url(&self.settings, &self.layers)?.is_some();
         let Some(location) = store_location(&self.settings, &self.layers)? else { return Ok(None) };
         match Store::connect(&location) {
             Ok(store) => Ok(Some(Arc::new(store))),
@@ -115,12 +115,17 @@ impl Context {
     }
 }
 
+/// The store that `store.url` names, if it is set.
+fn store_at_url(settings: &Settings, layers: &Layers) -> Result<Option<Location>, Failure> {
+    settings.store_location(layers)
+}
+
 /// Where the store is: at its URL, in the folder of the settings, or in the user's data folder.
 pub(super) fn store_location(
     settings: &Settings,
     layers: &Layers,
 ) -> Result<Option<Location>, Failure> {
-    if let Some(location) = settings.store_location(layers)? {
+    if let Some(location) = store_at_url(settings, layers)? {
         return Ok(Some(location));
     }
     let folder = settings.storage_folder(layers)?.or_else(data_folder);

@@ -139,10 +139,11 @@ fn install_one(
         return Ok(target.done(&file, would, Some(entry)));
     }
     let mut done = target.done(&file, action, Some(entry));
-    // A backup from before the first entry is kept: it is what `uninstall` restores.
-    let has_backup =
+    // A backup from before the first entry must stay, because `uninstall` restores it, and a file
+    // that holds nothing else needs none.
+    let is_covered =
         found.is_some_and(|found| target.is_origin(&file, &found) || target.is_all(&file, &found));
-    if file.exists() && !has_backup {
+    if file.exists() && !is_covered {
         done.backup = Some(file.back_up()?.display().to_string());
     }
     file.write(&new)?;
