@@ -1,18 +1,23 @@
-//! What went wrong, what to do about it, and how the process ends.
+//! Errors as the user sees them: message, hint and exit code.
 
 use std::process::ExitCode;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what was asked.
     Success,
-    /// It could not, or there was nothing to find.
+    /// The command failed, or found nothing.
     Failure,
-    /// It was asked wrongly: flags, settings.
+    /// Flags or settings were invalid.
     Usage,
-    /// As a program ended that it ran.
+    /// The code of a program that the command ran.
     Code(u8),
+}
+
+impl Exit {
+    pub fn success_if(succeeded: bool) -> Self {
+        if succeeded { Self::Success } else { Self::Failure }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -50,9 +55,38 @@ impl Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(error.to_string())
+/// Conversions from the errors of other crates: their message, and the hint that `$hint` makes of
+/// them, if any.
+macro_rules! failure_from {
+    ($($error:ty, $hint:expr;)+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let hint: fn(&$error) -> Option<String> = $hint;
+                Self { hint: hint(&error), ..Self::new(error.to_string()) }
+            }
+        }
+    )+};
+}
+
+failure_from! {
+    std::io::Error, |_| None;
+    kenning_knowledge::Error, |error| Some(error.hint());
+    kenning_knowledge::library::LibraryError, |_| None;
+    kenning_knowledge::semantic::IndexError, |_| Some("`--type keyword` needs no model".to_owned());
+    kenning_catalog::Error, |error| Some(error.hint());
+    kenning_gaps::Error, |error| error.hint().map(str::to_owned);
+    kenning_store::StoreError, |error| error.hint().map(str::to_owned);
+    kenning_store::ImportError, |_| Some("nothing was imported".to_owned());
+}
+
+impl From<kenning_registry::Error> for Failure {
+    fn from(error: kenning_registry::Error) -> Self {
+        // The message is fixed by the contract and leaves out the cause.
+        if let kenning_registry::Error::Database(source) = &error {
+            tracing::error!(%source, "the registry's store failed");
+        }
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::new(error.to_string()) }
     }
 }
 

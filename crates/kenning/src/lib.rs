@@ -1,7 +1,8 @@
 //! Kenning's command line.
 //!
-//! [`cli`] is what can be typed, `kenning_settings` what is wanted, [`commands`] what is done, one file
-//! a command, [`telemetry`] what is told of it. Environment, printing and exit codes are touched in this crate and in no other.
+//! [`cli`] defines the grammar, `kenning_settings` merges the configuration, [`commands`] runs one
+//! command per file, and [`telemetry`] writes the log and exports spans. Only this crate reads the
+//! environment, prints, and sets exit codes.
 
 pub mod cli;
 pub mod commands;

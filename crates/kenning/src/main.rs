@@ -6,8 +6,8 @@ use clap::Parser;
 use kenning::cli::Cli;
 use kenning::{commands, printer};
 
-/// Servers run for weeks and allocate on many threads: this one is quicker there than the usual
-/// allocator, and gives back what is no longer needed.
+/// Servers run for weeks and allocate on many threads: jemalloc is faster there than the system
+/// allocator, and returns unused memory.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

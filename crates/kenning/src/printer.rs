@@ -1,5 +1,5 @@
-//! Data to standard output, everything else to standard error, and nothing in either that a
-//! terminal would obey or a reader not see.
+//! Answers go to standard output, everything else to standard error. Both are sanitized: nothing in
+//! them controls a terminal or is invisible to a reader.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
 
-/// Which form an answer takes.
+/// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Text,
@@ -23,17 +23,17 @@ pub struct Printer {
     pub notes: Notes,
 }
 
-/// How people are told something that is no answer.
+/// Where notes for the user go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notes {
-    /// On standard error, as it is.
+    /// To standard error, as plain lines.
     Printed,
-    /// As one more line of a log that programs read.
+    /// To the log, because programs parse standard error.
     Logged,
 }
 
 impl Printer {
-    /// Prints an answer: the value itself as JSON, or as text what `text` makes of it.
+    /// Prints an answer: the value as JSON, or the text that `text` renders from it.
     pub fn answer<T: Serialize>(
         self,
         value: &T,
@@ -49,7 +49,7 @@ impl Printer {
         }
     }
 
-    /// Something for the person at the terminal.
+    /// Tells the user something besides the answer.
     pub fn note(self, text: &str) {
         match self.notes {
             _ if self.quiet => {}
@@ -58,7 +58,14 @@ impl Printer {
         }
     }
 
-    /// Reports a failure where all that is said is logged; leaves it to others elsewhere.
+    /// A note that an answer may come with.
+    pub fn note_if(self, text: Option<&str>) {
+        if let Some(text) = text {
+            self.note(text);
+        }
+    }
+
+    /// Logs a failure if notes are logged; otherwise returns it for the caller to print.
     pub fn log(self, failure: Failure) -> Result<Exit, Failure> {
         if self.notes == Notes::Printed {
             return Err(failure);
@@ -67,17 +74,18 @@ impl Printer {
         Ok(failure.exit)
     }
 
-    /// A bar on a terminal, nothing elsewhere.
-    pub fn progress(self, what: &'static str) -> ProgressBar {
+    /// A progress bar, hidden unless standard error is a terminal.
+    pub fn progress(self, activity: &'static str) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len}")
             .expect("the template is valid");
-        ProgressBar::new(0).with_style(style).with_message(what)
+        ProgressBar::new(0).with_style(style).with_message(activity)
     }
 }
 
+/// Prints a failure and returns its exit code.
 pub fn report(failure: &Failure) -> Exit {
     eprintln!("error: {}", sanitize(&failure.message));
     if let Some(hint) = &failure.hint {
@@ -86,16 +94,22 @@ pub fn report(failure: &Failure) -> Exit {
     failure.exit
 }
 
-/// As the tools answer.
+/// A number with its noun: `1 node`, `2 nodes`.
+pub fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Serializes as the tools do.
 fn json<T: Serialize>(value: &T) -> serde_json::Result<String> {
     let written = serde_json::to_string_pretty(value)?;
     match sanitize_json(&written) {
-        Some(shown) => serde_json::to_string_pretty(&shown),
+        Some(sanitized) => serde_json::to_string_pretty(&sanitized),
         None => Ok(written),
     }
 }
 
-/// A reader that went away has seen enough; that is not an error.
+/// A closed pipe is not an error: the reader has what it wanted.
 fn write_stdout(text: &str) -> Result<(), Failure> {
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

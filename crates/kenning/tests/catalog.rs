@@ -1,4 +1,4 @@
-//! The catalog as a person uses it, and the evaluation of tools with a scripted model.
+//! The catalog's commands, and the evaluation of tools with a scripted model.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -10,21 +10,21 @@ use kenning_testkit::Scripted;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-fn kenning(words: &[&str]) -> Command {
+fn kenning(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
     let handbook = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
-    command.args(words).current_dir(handbook).env_remove("OPENAI_API_KEY");
+    command.args(args).current_dir(handbook).env_remove("OPENAI_API_KEY");
     command
 }
 
-fn run(words: &[&str]) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = kenning(words).output().unwrap();
+fn run(args: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = kenning(args).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }
 
 #[test]
-fn lookup_answers_in_plain_words_and_in_json() {
+fn lookup_answers_as_text_and_json() {
     let (code, out, _) = run(&["lookup", "claude", "mcp"]);
     assert_eq!(code, 0);
     assert!(out.starts_with("claude-code: MCP Support  yes\n"), "{out}");
@@ -36,7 +36,7 @@ fn lookup_answers_in_plain_words_and_in_json() {
 }
 
 #[test]
-fn what_is_not_known_is_exit_1_with_the_way_out() {
+fn unknown_names_exit_with_1_and_a_hint() {
     let (code, _, err) = run(&["lookup", "emacs", "mcp"]);
     assert_eq!(code, 1);
     assert!(err.contains("no agent `emacs`") && err.contains("hint: there is"), "{err}");
@@ -51,7 +51,7 @@ fn what_is_not_known_is_exit_1_with_the_way_out() {
 }
 
 #[test]
-fn compare_is_a_table() {
+fn compare_prints_a_table() {
     let (code, out, _) = run(&["compare", "mcp", "claude", "aider"]);
     assert_eq!(code, 0);
     let lines: Vec<&str> = out.lines().collect();
@@ -65,7 +65,7 @@ fn compare_is_a_table() {
 }
 
 #[test]
-fn a_folder_of_ones_own_is_checked() {
+fn catalog_check_reports_errors_in_a_user_folder() {
     let folder = TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("bot")).unwrap();
     std::fs::write(folder.path().join("bot/capabilities.json"), r#"{"agent": "bot"}"#).unwrap();
@@ -76,7 +76,7 @@ fn a_folder_of_ones_own_is_checked() {
 }
 
 #[test]
-fn without_a_model_resolution_and_cost_are_measured_and_it_says_so() {
+fn offline_evaluation_measures_resolution_and_cost_and_says_so() {
     let (code, out, err) = run(&["eval", "tools", "--offline"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("invocation accuracy was not measured"), "{out}");
@@ -94,20 +94,20 @@ fn without_a_model_resolution_and_cost_are_measured_and_it_says_so() {
 fn a_scripted_model_is_scored() {
     let endpoint = Scripted::start(choose);
     let url = endpoint.url();
-    let words = ["--json", "eval", "tools", "-n", "8", "--model", "scripted", "--endpoint", &url];
-    let (code, out, err) = run(&words);
+    let args = ["--json", "eval", "tools", "-n", "8", "--model", "scripted", "--endpoint", &url];
+    let (code, out, err) = run(&args);
     assert_eq!(code, 0, "{err}");
     let report: Value = serde_json::from_str(&out).unwrap();
     let share = |key: &str| report[key].as_f64().unwrap();
-    // Of eight, the model talks instead of calling once, calls the wrong tool once, and once
-    // gives an agent that does not exist.
+    // Of eight requests, the model answers one in text, calls the wrong tool for one, and names
+    // an unknown agent in one.
     assert!((share("invocationAccuracy") - 6.0 / 8.0).abs() < 1e-9, "{out}");
     assert!((share("argumentAccuracy") - 5.0 / 8.0).abs() < 1e-9, "{out}");
     assert!((share("retryRate") - 2.0 / 8.0).abs() < 1e-9, "{out}");
 }
 
 #[test]
-fn a_model_that_cannot_be_reached_is_an_error_with_a_hint() {
+fn an_unreachable_model_is_an_error_with_a_hint() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{closed}/v1/");
     let (code, _, err) = run(&["eval", "tools", "-n", "1", "--model", "m", "--endpoint", &url]);
@@ -117,21 +117,21 @@ fn a_model_that_cannot_be_reached_is_an_error_with_a_hint() {
     assert_eq!(code, 2, "{err}");
 }
 
-/// Knows the right answers, and gets three of them wrong.
+/// Gives the expected answers, except for three.
 fn choose(request: &Value) -> Value {
-    assert!(request["tools"].as_array().unwrap().len() >= 9, "all tools are on the table");
-    let asked = request["messages"][0]["content"].as_str().unwrap();
+    assert!(request["tools"].as_array().unwrap().len() >= 9, "all tools are offered");
+    let prompt = request["messages"][0]["content"].as_str().unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/eval/prompts.json");
     let prompts: Value = serde_json::from_slice(&std::fs::read(data).unwrap()).unwrap();
     let prompts = prompts["prompts"].as_array().unwrap();
-    let at = prompts.iter().position(|prompt| prompt["input"] == asked).unwrap();
+    let at = prompts.iter().position(|known| known["input"] == prompt).unwrap();
     let (mut tool, mut arguments) =
         (prompts[at]["expectedTool"].clone(), prompts[at]["expectedArgs"].clone());
     match at {
         0 => return json!({"role": "assistant", "content": "Yes, it does."}),
         1 => (tool, arguments) = (json!("list_capabilities"), json!({"agent": "codex"})),
         2 => arguments["agent"] = json!("emacs"),
-        // Other words for the same are right, too.
+        // Synonyms are right, too.
         3 => arguments = json!({"agent": "Cursor", "capability": "checkpoint"}),
         _ => {}
     }

@@ -1,5 +1,4 @@
-//! Documents that are made from the code, and must not fall behind it. `cargo xtask docs` writes
-//! them anew.
+//! Checks that the generated documents are current. `cargo xtask docs` regenerates them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -58,13 +57,15 @@ fn the_entry_for_the_mcp_registry_is_current() {
             "packageArguments": [{"type": "positional", "value": "serve"}],
         }],
     });
-    assert!(DESCRIPTION.len() <= 100, "the registry takes no more");
+    assert!(DESCRIPTION.len() <= 100, "the registry's limit");
     check("server.json", &format!("{entry:#}\n"));
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains(&format!("mcp-name: {MCP_NAME}")), "which shows that it is ours");
+    assert!(
+        readme.contains(&format!("mcp-name: {MCP_NAME}")),
+        "the registry looks for it to verify the owner"
+    );
 }
 
-/// Whatever the skill tells agents to call can be called.
 #[test]
 fn the_skill_names_tools_and_commands_that_exist() {
     let skill = fs::read_to_string(root().join("skills/kenning/SKILL.md")).unwrap();
@@ -107,9 +108,9 @@ fn commands() -> String {
     let mut cli = Cli::command().term_width(96);
     cli.build();
     let mut out = format!("```text\n{}```\n", help(&mut cli.clone()));
-    let shown =
+    let is_visible =
         |command: &&mut clap::Command| command.get_name() != "help" && !command.is_hide_set();
-    for command in cli.get_subcommands_mut().filter(shown) {
+    for command in cli.get_subcommands_mut().filter(is_visible) {
         let nested: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
         out += &section(command);
         for name in nested.iter().filter(|name| *name != "help") {

@@ -1,4 +1,4 @@
-//! The team's agents and skills as a person looks after them.
+//! The commands for the team's agents and skills.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -11,24 +11,24 @@ use tempfile::TempDir;
 struct Team(TempDir);
 
 impl Team {
-    fn run(&self, words: &[&str]) -> (i32, String, String) {
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
-        command.args(words).current_dir(self.0.path()).env("HOME", self.0.path());
+        command.args(args).current_dir(self.0.path()).env("HOME", self.0.path());
         command.env_remove("XDG_DATA_HOME").env_remove("XDG_CONFIG_HOME");
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (status.code().unwrap(), text(stdout), text(stderr))
     }
 
-    fn done(&self, words: &[&str]) -> String {
-        let (code, out, err) = self.run(words);
-        assert_eq!(code, 0, "{words:?}: {err}");
+    fn done(&self, args: &[&str]) -> String {
+        let (code, out, err) = self.run(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
         out
     }
 }
 
 #[test]
-fn agents_and_their_skills_come_and_go() {
+fn agents_and_skills_are_added_listed_and_removed() {
     let team = Team(TempDir::new().unwrap());
     assert_eq!(team.done(&["agents", "add", "deploy-bot", "--id", "11"]), "11  deploy-bot\n");
     let metadata = r#"{"description": "Deploy services to a Kubernetes cluster"}"#;
@@ -56,7 +56,7 @@ fn agents_and_their_skills_come_and_go() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_code() {
+fn invalid_input_is_reported() {
     let team = Team(TempDir::new().unwrap());
     team.done(&["agents", "add", "bot", "--id", "1"]);
     let (code, _, err) = team.run(&["skills", "register", "--agent", "1", "x", "1.2"]);
@@ -90,7 +90,7 @@ fn skills_are_synced_from_their_folders() {
 }
 
 #[test]
-fn a_project_cannot_choose_the_store_and_passwords_are_not_shown() {
+fn a_project_cannot_choose_the_store_and_passwords_are_not_printed() {
     let team = Team(TempDir::new().unwrap());
     fs::write(team.0.path().join("kenning.toml"), "[store]\nurl = \"postgres://a:geheim@b/c\"\n")
         .unwrap();
@@ -104,7 +104,7 @@ fn a_project_cannot_choose_the_store_and_passwords_are_not_shown() {
 }
 
 #[test]
-fn a_registry_is_moved_to_another_kind_of_database_and_back() {
+fn a_registry_moves_to_another_kind_of_database_and_back() {
     let (team, other) = (Team(TempDir::new().unwrap()), Team(TempDir::new().unwrap()));
     team.done(&["agents", "add", "deploy-bot", "--id", "11"]);
     team.done(&["skills", "register", "--agent", "11", "k8s-rollout", "9.0.0"]);

@@ -1,4 +1,4 @@
-//! Verbs on what coding agents can do, and measurements.
+//! Verbs on the catalog of coding agents, and evaluations.
 
 use std::path::PathBuf;
 
@@ -6,75 +6,80 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum Eval {
-    /// Search a set of documents with known answers: corpus.jsonl, queries.jsonl, qrels.jsonl
-    Retrieval { folder: PathBuf },
-    /// Give a model plain requests and see which tools it calls, with which arguments
+    /// Measure search on documents with known answers
+    Retrieval {
+        /// Folder with corpus.jsonl, queries.jsonl and qrels.jsonl
+        folder: PathBuf,
+    },
+    /// Give a model plain requests and score which tools it calls, with which arguments
     Tools(EvalTools),
 }
 
 #[derive(Debug, Args)]
 pub struct EvalTools {
-    /// The model, such as claude-sonnet-4-5, gpt-5, gemini-2.5-pro; its provider's key is read
-    /// from the environment (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, `GEMINI_API_KEY` …)
+    /// Model to evaluate, such as claude-sonnet-4-5, gpt-5 or gemini-2.5-pro; the key of its
+    /// provider is read from the environment (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`,
+    /// `GEMINI_API_KEY` …)
     #[arg(long, required_unless_present = "offline")]
     pub model: Option<String>,
-    /// An OpenAI-compatible endpoint, such as `http://127.0.0.1:8080/v1/`
+    /// OpenAI-compatible endpoint, such as `http://127.0.0.1:8080/v1/` [default: the model's
+    /// provider]
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
-    /// Without a model: whether names resolve, and what answers cost in tokens
+    /// Use no model: measure only whether names resolve and what answers cost in tokens
     #[arg(long, conflicts_with_all = ["model", "endpoint"])]
     pub offline: bool,
-    /// Only the first so many requests
+    /// Use only the first N requests [default: all]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 }
 
 #[derive(Debug, Args)]
 pub struct Lookup {
-    /// The agent, by its id or what people call it
+    /// Agent, by id or common name
     pub agent: String,
-    /// The capability, in any words
+    /// Capability, in your own words
     pub capability: String,
 }
 
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// The capability, in any words
+    /// Capability, in your own words
     pub capability: String,
-    /// Only these agents
+    /// Agents to compare [default: all]
     pub agents: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub struct Capabilities {
-    /// Of this agent
+    /// Only capabilities of this agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// In this category
+    /// Only capabilities in this category
     #[arg(long, value_name = "NAME")]
     pub category: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Sources {
-    /// Of this agent
+    /// Only claims about this agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// For this capability
+    /// Only claims about this capability
     #[arg(long, value_name = "NAME")]
     pub capability: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Catalog {
-    /// Find what is wrong with the data: schema, names, sources that are too old
+    /// Report errors in the data: schema violations, unknown names, outdated sources
     Check(CatalogCheck),
 }
 
 #[derive(Debug, Args)]
 pub struct CatalogCheck {
-    /// Ask for every linked page, too; needs a network
+    /// Also request every cited page; needs a network
     #[arg(long)]
     pub links: bool,
 }

@@ -1,4 +1,4 @@
-//! Verbs on files that are made from what is known.
+//! Verbs on generated files.
 
 use std::path::PathBuf;
 
@@ -12,28 +12,30 @@ pub struct Compose {
 
 #[derive(Debug, Subcommand)]
 pub enum ComposeCommand {
-    /// List what can be made, built in or from .kenning/compose
+    /// List the artifacts that can be built: the built-in ones and those in .kenning/compose
     List,
-    /// Print what a content would say
+    /// Print the text of a content or the files of an artifact without writing anything
     Preview {
+        /// Id of the content or artifact
         id: String,
-        /// A value for it, as NAME=VALUE; may be given several times
+        /// Value for a parameter; can be given several times
         #[arg(long, value_name = "NAME=VALUE")]
         set: Vec<String>,
     },
-    /// Make the files of an artifact, such as agents-md
+    /// Write the files of an artifact, such as agents-md
     Build {
+        /// Id of the artifact
         id: String,
-        /// A value for its contents, as NAME=VALUE; may be given several times
+        /// Value for a parameter of its contents; can be given several times
         #[arg(long, value_name = "NAME=VALUE")]
         set: Vec<String>,
-        /// Write here instead, in the project
+        /// Path to write to, inside the project [default: the path in the artifact's config]
         #[arg(long, short, value_name = "PATH")]
         output: Option<PathBuf>,
-        /// Make everything anew, and replace files that somebody else has changed
+        /// Regenerate everything, and replace files that were edited since
         #[arg(long)]
         force: bool,
-        /// Go on, and make it anew whenever the knowledge changes
+        /// Keep running, and rebuild whenever the knowledge changes
         #[arg(long)]
         watch: bool,
     },

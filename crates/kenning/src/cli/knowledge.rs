@@ -2,106 +2,99 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use kenning_knowledge::dependencies::Direction;
+use kenning_knowledge::discover::TaskType;
+use kenning_knowledge::retrieve::Format;
+use kenning_knowledge::search::SearchType;
+
+use super::one_of;
+
+const TASK_TYPES: &[&str] =
+    &["implement", "debug", "refactor", "document", "review", "design", "test"];
+const SEARCH_TYPES: &[&str] = &["semantic", "keyword", "hybrid"];
+const FORMATS: &[&str] = &["markdown", "json", "plain"];
+const DIRECTIONS: &[&str] = &["upstream", "downstream", "both"];
 
 #[derive(Debug, Args)]
 pub struct Index {
-    /// Fail if there is anything to mend
+    /// Exit with 1 if there are problems
     #[arg(long)]
     pub check: bool,
-    /// Compute the vectors that are missing, too
+    /// Also compute missing vectors
     #[arg(long)]
     pub embed: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Discover {
-    /// The task, in your own words
+    /// Task, in your own words
     pub task: String,
-    /// What kind of task it is
-    #[arg(long = "type", value_name = "TYPE")]
+    /// Type of the task
+    #[arg(long = "type", value_name = "TYPE", value_parser = one_of::<TaskType>(TASK_TYPES))]
     pub task_type: Option<TaskType>,
-    /// The file being worked on
+    /// File that is being worked on
     #[arg(long, value_name = "PATH")]
     pub current_file: Option<String>,
-    /// How many recommendations at the most [default: 5]
+    /// Maximum number of recommendations [default: 5]
     #[arg(long, short = 'n', value_name = "N")]
     pub max_results: Option<usize>,
-    /// The best set that fits in this many tokens
+    /// Recommend the best set of nodes that fits in this many tokens
     #[arg(long, value_name = "N")]
     pub token_budget: Option<usize>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum TaskType {
-    Implement,
-    Debug,
-    Refactor,
-    Document,
-    Review,
-    Design,
-    Test,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Cache {
     /// Write all vectors to a new file
-    Export { file: PathBuf },
-    /// Take in the vectors of an exported file
-    Import { file: PathBuf },
+    Export {
+        /// File to create
+        file: PathBuf,
+    },
+    /// Add the vectors of an exported file to the store
+    Import {
+        /// File that `cache export` wrote
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Hook {
-    /// Install the git hooks; hooks of others are left alone
+    /// Install the git hooks; existing hooks of other tools are kept
     Install,
-    /// Remove the git hooks that `install` made
+    /// Remove the git hooks that `hook install` wrote
     Uninstall,
 }
 
 #[derive(Debug, Args)]
 pub struct Search {
-    /// What to look for
+    /// Words or question to search for
     pub query: String,
-    /// How to look
-    #[arg(long = "type", value_name = "TYPE", default_value = "hybrid")]
+    /// Kind of search
+    #[arg(long = "type", value_name = "TYPE", default_value = "hybrid", value_parser = one_of::<SearchType>(SEARCH_TYPES))]
     pub search_type: SearchType,
-    /// Only in this base, file or section; may be given several times
+    /// Search only in this base, file or section; can be given several times
     #[arg(long, value_name = "ID")]
     pub scope: Vec<String>,
-    /// How many results at the most
+    /// Maximum number of results
     #[arg(long, short = 'n', value_name = "N", default_value_t = kenning_knowledge::search::DEFAULT_RESULTS)]
     pub max_results: usize,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum SearchType {
-    Semantic,
-    Keyword,
-    Hybrid,
-}
-
 #[derive(Debug, Args)]
 pub struct Get {
-    /// Ids, or paths such as guides/SETUP.md#linux
+    /// Ids or paths of nodes, such as guides/SETUP.md#linux
     #[arg(required = true)]
     pub ids: Vec<String>,
-    /// With all sections below
+    /// Include all subsections
     #[arg(long)]
     pub children: bool,
-    /// How to print the content
-    #[arg(long, default_value = "markdown")]
+    /// Format of the content
+    #[arg(long, default_value = "markdown", value_parser = one_of::<Format>(FORMATS))]
     pub format: Format,
-    /// Leave out content beyond this many tokens
+    /// Omit content beyond this many tokens
     #[arg(long, value_name = "N", default_value_t = kenning_knowledge::retrieve::DEFAULT_MAX_TOKENS)]
     pub max_tokens: usize,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Format {
-    Markdown,
-    Json,
-    Plain,
 }
 
 #[derive(Debug, Args)]
@@ -115,29 +108,22 @@ pub struct Bases {
     /// Only files of this base
     #[arg(long, value_name = "NAME")]
     pub base: Option<String>,
-    /// How many files at the most
+    /// Maximum number of files
     #[arg(long, short = 'n', value_name = "N", default_value_t = kenning_knowledge::list::DEFAULT_LIST)]
     pub max_results: usize,
-    /// How many files to pass over
+    /// Number of files to skip
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub offset: usize,
 }
 
 #[derive(Debug, Args)]
 pub struct Deps {
-    /// The node's id or path
+    /// Id or path of the node
     pub id: String,
-    /// Which way to look
-    #[arg(long, default_value = "both")]
+    /// Follow what the node depends on (upstream), what depends on it (downstream), or both
+    #[arg(long, default_value = "both", value_parser = one_of::<Direction>(DIRECTIONS))]
     pub direction: Direction,
-    /// How many steps to go
+    /// Number of steps to follow
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub depth: usize,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Direction {
-    Upstream,
-    Downstream,
-    Both,
 }

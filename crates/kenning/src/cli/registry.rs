@@ -1,4 +1,4 @@
-//! Verbs on the team's own agents, and on who and what else the store holds.
+//! Verbs on the team's agents, access tokens and the store.
 
 use std::path::PathBuf;
 
@@ -8,58 +8,72 @@ use clap::Subcommand;
 pub enum Agents {
     /// Add an agent
     Add {
+        /// Name of the agent
         name: String,
-        /// The next free one unless given
+        /// Id of the agent [default: the next free one]
         #[arg(long, value_name = "N")]
         id: Option<i64>,
     },
     /// List the agents
     List,
-    /// Give an agent another name
-    Rename { agent: String, name: String },
+    /// Rename an agent
+    Rename {
+        /// Agent, by id or name
+        agent: String,
+        /// New name of the agent
+        name: String,
+    },
     /// Remove an agent and all of its skills
-    Remove { agent: String },
+    Remove {
+        /// Agent, by id or name
+        agent: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Skills {
     /// Register a skill, or a new version of it
     Register {
-        /// The agent, by its id or name
+        /// Agent, by id or name
         #[arg(long)]
         agent: String,
+        /// Name of the skill
         skill: String,
-        /// A semantic version, such as 1.2.0
+        /// Semantic version, such as 1.2.0
         #[arg(id = "skill_version", value_name = "VERSION")]
         version: String,
-        /// More about it, as a JSON object
+        /// Description and other properties, as a JSON object
         #[arg(long, value_name = "JSON")]
         metadata: Option<String>,
     },
-    /// List skills: those of one agent, or of all
+    /// List the skills of one agent, or of all
     List {
+        /// Agent, by id or name
         #[arg(long)]
         agent: Option<String>,
-        /// Those that answer a question, best first
+        /// Only skills that match this question, best first
         #[arg(long)]
         query: Option<String>,
-        /// With those that are inactive
+        /// Include inactive skills
         #[arg(long)]
         all: bool,
     },
     /// Mark a skill as inactive
     Deactivate {
+        /// Agent, by id or name
         #[arg(long)]
         agent: String,
+        /// Name of the skill
         skill: String,
     },
-    /// Register what is found in SKILL.md folders, and deactivate what is gone
+    /// Register the skills found in SKILL.md folders, and deactivate those that are gone
     Sync {
+        /// Agent, by id or name
         #[arg(long)]
         agent: String,
-        /// Where to look [default: the usual places of coding agents]
+        /// Folders to search [default: the skill folders of coding agents in project and home]
         folders: Vec<PathBuf>,
-        /// Only say what would be done
+        /// Only print what would change
         #[arg(long)]
         dry_run: bool,
     },
@@ -67,27 +81,37 @@ pub enum Skills {
 
 #[derive(Debug, Subcommand)]
 pub enum Token {
-    /// Make a token and print it; it is shown only once
+    /// Create a token and print it; it is shown only once
     Create {
-        /// What to call it, such as the machine it is for
+        /// Name of the token, such as the machine it is for
         name: String,
-        /// `read`, `write` (reads, too), or `ingest` (sends what was heard of tools)
+        /// What the token permits: `read`, `write` (includes `read`) or `ingest` (only sends recorded
+        /// calls)
         #[arg(long, default_value = "read")]
         scope: kenning_web::token::Scope,
-        /// With `ingest`: only for this project
+        /// Restrict an `ingest` token to this project
         #[arg(long, value_name = "ID")]
         project: Option<String>,
     },
     /// List the tokens, without their secrets
     List,
-    /// Make a token, by its name or id, worthless at once
-    Revoke { token: String },
+    /// Revoke a token by name or id, effective immediately
+    Revoke {
+        /// Name or id of the token
+        token: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
     /// Write all agents and their skills to a new file
-    Export { file: PathBuf },
-    /// Take in an exported file; the store may be another kind of database
-    Import { file: PathBuf },
+    Export {
+        /// File to create
+        file: PathBuf,
+    },
+    /// Add the agents and skills of an exported file; the store may be another kind of database
+    Import {
+        /// File that `store export` wrote
+        file: PathBuf,
+    },
 }

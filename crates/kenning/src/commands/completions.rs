@@ -1,3 +1,5 @@
+//! `completions`: completion scripts, generated from the command line's definition.
+
 use clap::CommandFactory;
 use clap_complete::Shell;
 

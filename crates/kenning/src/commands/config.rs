@@ -1,3 +1,5 @@
+//! `config show`: the effective settings and their origins.
+
 use kenning_store::Location;
 use serde_json::json;
 use toml::Value;
@@ -6,24 +8,14 @@ use super::Context;
 use crate::cli::Config;
 use crate::failure::{Exit, Failure};
 
-/// An address without its password.
-fn shown(key: &str, value: &Value) -> Value {
-    match (key, value.as_str()) {
-        ("store.url", Some(url)) if !url.is_empty() => {
-            let location = url.parse::<Location>().map(|location| location.to_string());
-            Value::from(location.unwrap_or_else(|error| error.to_string()))
-        }
-        _ => value.clone(),
-    }
-}
-
-pub(super) fn run(context: &Context, config: &Config) -> Result<Exit, Failure> {
-    let Config::Show { origin } = config;
-    let entries: Vec<_> = context
-        .layers
-        .entries()
+pub(super) fn run(context: &Context, command: &Config) -> Result<Exit, Failure> {
+    let Config::Show { origin } = command;
+    let entries = context.layers.entries();
+    let entries: Vec<_> =
+        entries.map(|(key, value, from)| (key, without_password(key, value), from)).collect();
+    let report: Vec<_> = entries
+        .iter()
         .map(|(key, value, from)| {
-            let value = shown(key, value);
             if *origin {
                 json!({"key": key, "value": value, "origin": from.to_string()})
             } else {
@@ -31,13 +23,22 @@ pub(super) fn run(context: &Context, config: &Config) -> Result<Exit, Failure> {
             }
         })
         .collect();
-    context.printer.answer(&entries, |_| {
-        let lines = context.layers.entries().map(|(key, value, from)| {
-            let value = shown(key, value);
+    context.answer(&report, |_| {
+        let lines = entries.iter().map(|(key, value, from)| {
             let from = if *origin { format!("  # {from}") } else { String::new() };
             format!("{key} = {value}{from}\n")
         });
         lines.collect()
-    })?;
-    Ok(Exit::Success)
+    })
+}
+
+/// Only the store's URL can hold one.
+fn without_password(key: &str, value: &Value) -> Value {
+    match (key, value.as_str()) {
+        ("store.url", Some(url)) if !url.is_empty() => {
+            let location = url.parse::<Location>().map(|location| location.to_string());
+            Value::from(location.unwrap_or_else(|error| error.to_string()))
+        }
+        _ => value.clone(),
+    }
 }

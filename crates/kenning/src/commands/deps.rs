@@ -1,24 +1,16 @@
-use kenning_knowledge::dependencies::{
-    DependenciesRequest, DependenciesResponse, Dependency, Direction,
-};
+//! `deps`: shows what a node depends on and what depends on it.
+
+use kenning_knowledge::dependencies::{DependenciesRequest, DependenciesResponse, Dependency};
 
 use super::Context;
 use crate::cli;
 use crate::failure::{Exit, Failure};
 
-pub(super) fn run(context: &Context, deps: cli::Deps) -> Result<Exit, Failure> {
-    let request = DependenciesRequest {
-        node_id: deps.id,
-        direction: match deps.direction {
-            cli::Direction::Upstream => Direction::Upstream,
-            cli::Direction::Downstream => Direction::Downstream,
-            cli::Direction::Both => Direction::Both,
-        },
-        depth: deps.depth,
-    };
+pub(super) fn run(context: &Context, args: cli::Deps) -> Result<Exit, Failure> {
+    let request =
+        DependenciesRequest { node_id: args.id, direction: args.direction, depth: args.depth };
     let found = context.open_library()?.snapshot().dependencies(&request)?;
-    context.printer.answer(&found, text)?;
-    Ok(Exit::Success)
+    context.answer(&found, text)
 }
 
 fn text(found: &DependenciesResponse) -> String {
@@ -31,13 +23,13 @@ fn text(found: &DependenciesResponse) -> String {
             out += &format!("{indent}{} [{}] {}\n", node.id, node.status, node.title);
         }
     };
-    section("waits for", &found.upstream);
-    section("is waited for by", &found.downstream);
+    section("depends on", &found.upstream);
+    section("required by", &found.downstream);
     for cycle in &found.cycles {
-        out += &format!("circle: {}\n", cycle.join(" → "));
+        out += &format!("cycle: {}\n", cycle.join(" → "));
     }
     for missing in &found.unresolved {
-        out += &format!("missing: {} (named by {})\n", missing.target, missing.required_by);
+        out += &format!("missing: {} (required by {})\n", missing.target, missing.required_by);
     }
     out
 }

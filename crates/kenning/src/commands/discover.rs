@@ -1,38 +1,30 @@
-use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss, TaskType};
+//! `discover`: recommends what to read before a task.
+
+use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss};
 
 use super::Context;
 use crate::cli;
 use crate::failure::{Exit, Failure};
 
-pub(super) fn run(context: &Context, discover: cli::Discover) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, args: cli::Discover) -> Result<Exit, Failure> {
     let request = DiscoverRequest {
-        task_description: discover.task,
-        task_type: discover.task_type.map(|kind| match kind {
-            cli::TaskType::Implement => TaskType::Implement,
-            cli::TaskType::Debug => TaskType::Debug,
-            cli::TaskType::Refactor => TaskType::Refactor,
-            cli::TaskType::Document => TaskType::Document,
-            cli::TaskType::Review => TaskType::Review,
-            cli::TaskType::Design => TaskType::Design,
-            cli::TaskType::Test => TaskType::Test,
-        }),
-        current_file: discover.current_file,
-        max_results: discover.max_results,
-        token_budget: discover.token_budget,
+        task_description: args.task,
+        task_type: args.task_type,
+        current_file: args.current_file,
+        max_results: args.max_results,
+        token_budget: args.token_budget,
     };
     let store = context.open_store()?;
     let library = context.open_embedded_library(store.as_ref())?;
     let found = library.snapshot().discover(&request, &context.settings.discovery)?;
     context.printer.answer(&found, text)?;
-    if let Some(message) = &found.message {
-        context.printer.note(message);
-    }
+    context.printer.note_if(found.message.as_deref());
     if found.total_available == 0
         && let Some(store) = &store
     {
         store.record_now(&Miss { tool: "discover_context", query: &request.task_description })?;
     }
-    Ok(if found.recommendations.is_empty() { Exit::Failure } else { Exit::Success })
+    Ok(Exit::success_if(!found.recommendations.is_empty()))
 }
 
 fn text(found: &DiscoverResponse) -> String {

@@ -1,19 +1,17 @@
+//! `get`: prints nodes by id or path.
+
 use kenning_knowledge::retrieve::{Format, RetrieveRequest, RetrieveResponse, Retrieved};
 
 use super::Context;
 use crate::cli;
 use crate::failure::{Exit, Failure};
 
-pub(super) fn run(context: &Context, get: cli::Get) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, args: cli::Get) -> Result<Exit, Failure> {
     let request = RetrieveRequest {
-        ids: get.ids,
-        include_children: get.children,
-        format: match get.format {
-            cli::Format::Markdown => Format::Markdown,
-            cli::Format::Json => Format::Json,
-            cli::Format::Plain => Format::Plain,
-        },
-        max_tokens: get.max_tokens,
+        ids: args.ids,
+        include_children: args.children,
+        format: args.format,
+        max_tokens: args.max_tokens,
     };
     let reply = context.open_library()?.snapshot().retrieve(&request)?;
     context.printer.answer(&reply, |reply| text(reply, request.format))?;
@@ -22,11 +20,11 @@ pub(super) fn run(context: &Context, get: cli::Get) -> Result<Exit, Failure> {
     }
     for omitted in &reply.omitted {
         context.printer.note(&format!(
-            "left out: `{}` with {} tokens; raise --max-tokens to see it",
+            "omitted: `{}` with {} tokens; raise --max-tokens to include it",
             omitted.id, omitted.token_count
         ));
     }
-    Ok(if reply.not_found.is_empty() { Exit::Success } else { Exit::Failure })
+    Ok(Exit::success_if(reply.not_found.is_empty()))
 }
 
 fn text(reply: &RetrieveResponse, format: Format) -> String {
@@ -37,7 +35,7 @@ fn text(reply: &RetrieveResponse, format: Format) -> String {
     }
 }
 
-/// A node as Markdown that can stand alone: its heading, where it is from, its text.
+/// A node as standalone Markdown: heading, origin, text.
 fn document(node: &Retrieved, level: usize) -> String {
     let heading = "#".repeat(level.min(6));
     let mut out = format!("{heading} {}\n<!-- {} · {} -->\n\n", node.title, node.id, node.path);

@@ -1,3 +1,5 @@
+//! `hook`: git hooks that update the index after every commit and merge.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,33 +11,32 @@ use crate::cli::Hook;
 use crate::failure::{Exit, Failure};
 
 const HOOKS: [&str; 2] = ["post-commit", "post-merge"];
-/// By this line we know a hook of ours.
+/// Identifies a hook of ours.
 const MARK: &str = "# Installed by `kenning hook install`; `kenning hook uninstall` removes it.";
 const SCRIPT: &str =
     "command -v kenning >/dev/null && kenning index --embed --quiet >/dev/null 2>&1 &";
 
-pub(super) fn run(context: &Context, hook: &Hook) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, command: &Hook) -> Result<Exit, Failure> {
     let folder = hooks_folder()?;
-    let (verb, done) = match hook {
+    let (verb, done) = match command {
         Hook::Install => ("installed", install(&folder)?),
         Hook::Uninstall => ("removed", uninstall(&folder)?),
     };
-    let shown: Vec<String> = done.iter().map(|path| path.display().to_string()).collect();
-    let report = json!({"action": verb, "hooks": shown});
-    context.printer.answer(&report, |_| match shown.as_slice() {
-        [] => format!("nothing to be {verb}\n"),
+    let paths: Vec<String> = done.iter().map(|path| path.display().to_string()).collect();
+    let report = json!({"action": verb, "hooks": paths});
+    context.answer(&report, |_| match paths.as_slice() {
+        [] => format!("no hooks {verb}\n"),
         paths => format!("{verb} {}\n", paths.join(", ")),
-    })?;
-    Ok(Exit::Success)
+    })
 }
 
-/// How far the hooks of this folder's repository are ours.
+/// The hooks of the repository that this folder is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     NoRepository,
     Absent,
     Installed,
-    /// Somebody else's are in the way.
+    /// At least one is not ours.
     Foreign,
 }
 
@@ -51,25 +52,28 @@ pub(super) fn state() -> State {
     }
 }
 
-/// Wherever git looks for hooks here.
+/// The folder where git looks for hooks, which its settings may move.
 fn hooks_folder() -> Result<PathBuf, Failure> {
     let output = Command::new("git").args(["rev-parse", "--git-path", "hooks"]).output();
-    let output = output.map_err(|error| Failure::new(format!("git did not start: {error}")))?;
+    let output = output.map_err(|error| Failure::new(format!("cannot run git: {error}")))?;
     if !output.status.success() {
         return Err(Failure::usage("this folder is not in a git repository")
-            .hint("run it in the repository, or `git init` first"));
+            .hint("run this command in the repository, or run `git init` first"));
     }
     let path = String::from_utf8_lossy(&output.stdout);
     Ok(std::env::current_dir()?.join(path.trim()))
 }
 
-/// All hooks or none: one that belongs to somebody else stops it before anything is written.
+/// Installs all hooks or none: a foreign one is an error before anything is written.
 fn install(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let paths = HOOKS.map(|name| folder.join(name));
     for path in &paths {
         if is_foreign(path) {
-            return Err(Failure::new(format!("`{}` is somebody else's hook", path.display()))
-                .hint(format!("add this line to it yourself: {SCRIPT}")));
+            return Err(Failure::new(format!(
+                "`{}` is a hook that Kenning did not install",
+                path.display()
+            ))
+            .hint(format!("to keep it, add this line to it: {SCRIPT}")));
         }
     }
     fs::create_dir_all(folder)?;

@@ -1,9 +1,12 @@
+//! `index`: reads all knowledge bases and reports problems in their files.
+
 use kenning_knowledge::diagnostic::Diagnostic;
 use serde::Serialize;
 
 use super::Context;
 use crate::cli;
 use crate::failure::{Exit, Failure};
+use crate::printer::count;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -19,8 +22,8 @@ struct BaseReport<'a> {
     root: String,
 }
 
-pub(super) fn run(context: &Context, index: &cli::Index) -> Result<Exit, Failure> {
-    let snapshot = if index.embed {
+pub(super) fn run(context: &Context, args: &cli::Index) -> Result<Exit, Failure> {
+    let snapshot = if args.embed {
         let store = context.open_store()?;
         context.open_embedded_library(store.as_ref())?.snapshot()
     } else {
@@ -39,8 +42,7 @@ pub(super) fn run(context: &Context, index: &cli::Index) -> Result<Exit, Failure
     if report.files == 0 {
         context.printer.note("no Markdown files found; name a folder with --root");
     }
-    let clean = report.diagnostics.is_empty() || !index.check;
-    Ok(if clean { Exit::Success } else { Exit::Failure })
+    Ok(Exit::success_if(report.diagnostics.is_empty() || !args.check))
 }
 
 fn text(report: &Report<'_>) -> String {
@@ -53,6 +55,9 @@ fn text(report: &Report<'_>) -> String {
     for base in &report.bases {
         out += &format!("{}: {}\n", base.name, base.root);
     }
-    let Report { files, nodes, diagnostics, .. } = report;
-    out + &format!("{files} files, {nodes} nodes, {} to mend\n", diagnostics.len())
+    let problems = match report.diagnostics.len() {
+        0 => "No problems found".to_owned(),
+        number => count(number, "problem") + " found",
+    };
+    out + &format!("{}, {}\n{problems}\n", count(report.files, "file"), count(report.nodes, "node"))
 }

@@ -1,4 +1,4 @@
-//! The first step in a folder: what is there, and a file for settings.
+//! `init`: finds the Markdown of a folder and writes a settings file.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -12,19 +12,20 @@ use super::install::detected;
 use super::install::machine::Machine;
 use crate::cli::Init;
 use crate::failure::{Exit, Failure};
+use crate::printer::count;
 
-/// What teaches an agent to ask first.
+/// Tells agents to ask Kenning before they act.
 const SKILL: &str = include_str!("../../../../skills/kenning/SKILL.md");
 
 #[derive(Serialize)]
 struct Found {
-    /// The settings that are in force here.
+    /// The settings file.
     settings: String,
-    /// Whether they were written just now.
+    /// Whether this run wrote it.
     written: bool,
     files: usize,
     nodes: usize,
-    /// Files by the folder they are in, `.` for this one.
+    /// Number of files by top-level folder, `.` for this one.
     folders: BTreeMap<String, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     skill: Option<Skill>,
@@ -37,7 +38,7 @@ struct Skill {
     written: bool,
 }
 
-pub(super) fn run(context: &Context, words: &Init) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, args: &Init) -> Result<Exit, Failure> {
     let snapshot = context.open_library()?.snapshot();
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for root in snapshot.roots() {
@@ -60,36 +61,35 @@ pub(super) fn run(context: &Context, words: &Init) -> Result<Exit, Failure> {
         nodes: snapshot.node_count(),
         next: next(&folders),
         folders,
-        skill: words.skill.as_deref().map(teach).transpose()?,
+        skill: args.skill.as_deref().map(write_skill).transpose()?,
     };
     context.printer.answer(&found, text)?;
     context.printer.note(&format!("next: {}", found.next));
     Ok(Exit::Success)
 }
 
-/// Agents that look for skills in this folder learn to ask first.
-fn teach(folder: &Path) -> Result<Skill, Failure> {
+/// Writes the skill for agents that read skills from `folder`.
+fn write_skill(folder: &Path) -> Result<Skill, Failure> {
     let folder = folder.join("kenning");
     let file = folder.join("SKILL.md");
     let written = !file.exists();
     if written {
         std::fs::create_dir_all(&folder).map_err(|error| {
-            Failure::new(format!("`{}` cannot be made: {error}", folder.display()))
+            Failure::new(format!("cannot create `{}`: {error}", folder.display()))
         })?;
         write(&file, SKILL)?;
     }
     Ok(Skill { file: file.display().to_string(), written })
 }
 
-/// Never over a file that is there, even if it appeared just now.
+/// Never overwrites a file, not even one created since it was looked for.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let made = OpenOptions::new().write(true).create_new(true).open(file);
-    let written = made.and_then(|mut made| made.write_all(text.as_bytes()));
-    written
-        .map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", file.display())))
+    let created = OpenOptions::new().write(true).create_new(true).open(file);
+    let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::new(format!("cannot write `{}`: {error}", file.display())))
 }
 
-/// All Markdown in one folder means that folder; otherwise this one is meant.
+/// The base is the folder that holds all the Markdown, or else this one.
 fn settings(folders: &BTreeMap<String, usize>) -> String {
     let root = match folders.len() {
         1 => folders.keys().next().map_or(".", String::as_str),
@@ -101,18 +101,18 @@ fn settings(folders: &BTreeMap<String, usize>) -> String {
          # prints every one with its value, and `--origin` where it comes from.\n\
          \n\
          [knowledge_base]\n\
-         # The folder of Markdown to serve, relative to this file. It cannot lead out of the project.\n\
+         # The folder of Markdown to serve, relative to this file and inside the project.\n\
          root_path = {root}\n\
-         # Which files belong to it, and which of those do not. What .gitignore and .kenningignore\n\
-         # name is left out as well.\n\
+         # Files to include and to exclude. Files that .gitignore or .kenningignore names are\n\
+         # always excluded.\n\
          # file_patterns = [\"**/*.md\"]\n\
          # exclude_patterns = [\"**/node_modules/**\", \"**/.git/**\"]\n\
          \n\
-         # Several folders, each with a name of its own, instead of the one above:\n\
+         # Several named folders instead of the one above:\n\
          # [bases.handbook]\n\
          # root_path = \"docs/handbook\"\n\
          \n\
-         # What makes a node fit a task, by the type of the task, then by the type of the node:\n\
+         # Boosts of a node's relevance, by the type of the task and the type of the node:\n\
          # [discovery.boosts.implement]\n\
          # guideline = 1.5\n"
     )
@@ -120,22 +120,23 @@ fn settings(folders: &BTreeMap<String, usize>) -> String {
 
 fn next(folders: &BTreeMap<String, usize>) -> String {
     if folders.is_empty() {
-        return "write some Markdown; then `kenning index` shows what is understood".to_owned();
+        return "write some Markdown; then `kenning index` shows how it is parsed".to_owned();
     }
     let found = Machine::this().map(|machine| detected(&machine)).unwrap_or_default();
     match found.as_slice() {
         [only] => format!("`kenning install {}`", only.id),
-        _ => "`kenning install` lists the clients that can be given the server".to_owned(),
+        _ => "`kenning install` lists the supported MCP clients".to_owned(),
     }
 }
 
 fn text(found: &Found) -> String {
-    let did = |written| if written { "written" } else { "already there, and left as it is" };
-    let mut out = format!("{}: {}\n", found.settings, did(found.written));
+    let action = |written| if written { "written" } else { "exists, unchanged" };
+    let mut out = format!("{}: {}\n", found.settings, action(found.written));
     if let Some(skill) = &found.skill {
-        out += &format!("{}: {}\n", skill.file, did(skill.written));
+        out += &format!("{}: {}\n", skill.file, action(skill.written));
     }
-    out += &format!("{} Markdown files with {} nodes\n", found.files, found.nodes);
+    let (files, nodes) = (count(found.files, "Markdown file"), count(found.nodes, "node"));
+    out += &format!("{files} with {nodes}\n");
     for (folder, files) in &found.folders {
         out += &format!("{files:>6}  {folder}\n");
     }

@@ -1,8 +1,8 @@
-//! Whether the pages that the catalog cites are still there.
+//! Checks whether the pages that the catalog cites still exist.
 //!
-//! A catalog may come with a project that somebody else wrote. Its addresses must not make this
-//! machine ask for what is only here or behind the same wall: only public addresses are asked, by
-//! whatever name or redirection one gets there.
+//! A catalog may come with a project of unknown origin. Its URLs must not make this machine send
+//! requests to itself or its private network (SSRF): only public IP addresses are contacted,
+//! whatever a host name resolves to and wherever a redirect leads.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,44 +14,45 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, StatusCode, Url};
 use tokio::task::JoinSet;
 
+use super::install_tls_provider;
 use crate::failure::Failure;
 use crate::printer::Printer;
 
-const AT_ONCE: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(20);
-const REDIRECTIONS: usize = 10;
+const MAX_CONCURRENT: usize = 8;
+const TIMEOUT: Duration = Duration::from_secs(20);
+const MAX_REDIRECTS: usize = 10;
 
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("`{0}` is not a public address")]
     NotPublic(String),
-    #[error("it leads on and on")]
-    Endless,
+    #[error("it redirects more than {MAX_REDIRECTS} times")]
+    TooManyRedirects,
 }
 
-/// Asks for every page once. A page that is gone is an error; one that does not answer, or will
-/// not speak to programs, a warning.
+/// Requests every page once. A page that is gone is an error. Any other failure is a warning: the
+/// server may be down, or refuse programs.
 pub(super) fn check(
     links: &BTreeMap<&str, Vec<String>>,
     printer: Printer,
 ) -> Result<Vec<Fault>, Failure> {
-    super::use_ring();
+    install_tls_provider();
     let client = client().map_err(|error| Failure::new(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let bar = printer.progress("asking");
+    let bar = printer.progress("checking links");
     bar.set_length(links.len() as u64);
-    let mut waiting = links.iter();
+    let mut queued = links.iter();
     let mut faults = Vec::new();
     runtime.block_on(async {
-        let mut asked = JoinSet::new();
+        let mut running = JoinSet::new();
         loop {
-            while asked.len() < AT_ONCE
-                && let Some((url, cited)) = waiting.next()
+            while running.len() < MAX_CONCURRENT
+                && let Some((url, cited)) = queued.next()
             {
-                asked.spawn(ask(client.clone(), (*url).to_owned(), cited.join(", ")));
+                running.spawn(check_page(client.clone(), (*url).to_owned(), cited.join(", ")));
             }
-            let Some(answer) = asked.join_next().await else { break };
-            faults.extend(answer.ok().flatten());
+            let Some(checked) = running.join_next().await else { break };
+            faults.extend(checked.ok().flatten());
             bar.inc(1);
         }
     });
@@ -61,41 +62,40 @@ pub(super) fn check(
 
 fn client() -> reqwest::Result<Client> {
     Client::builder()
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .user_agent("kenning")
-        .dns_resolver(std::sync::Arc::new(PublicNames))
-        .redirect(Policy::custom(lead_on))
+        .dns_resolver(std::sync::Arc::new(PublicResolver))
+        .redirect(Policy::custom(redirect))
         .build()
 }
 
-fn lead_on(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    if attempt.previous().len() > REDIRECTIONS {
-        return attempt.error(Refused::Endless);
+fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    if attempt.previous().len() > MAX_REDIRECTS {
+        return attempt.error(Refused::TooManyRedirects);
     }
-    match refuse_number(attempt.url()) {
+    match refuse_private_literal(attempt.url()) {
         Ok(()) => attempt.follow(),
         Err(refused) => attempt.error(refused),
     }
 }
 
-/// An address in numbers is not looked up, so it is looked at here.
-fn refuse_number(url: &Url) -> Result<(), Refused> {
+/// A literal IP address does not pass through the resolver, so it is checked here.
+fn refuse_private_literal(url: &Url) -> Result<(), Refused> {
     let host = url.host_str().unwrap_or_default();
-    let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    match number {
-        Ok(number) if !is_public(number) => Err(Refused::NotPublic(host.to_owned())),
+    match host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        Ok(address) if !is_public(address) => Err(Refused::NotPublic(host.to_owned())),
         _ => Ok(()),
     }
 }
 
-/// Names of public addresses.
-struct PublicNames;
+/// Resolves host names to their public addresses only.
+struct PublicResolver;
 
-impl Resolve for PublicNames {
+impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<SocketAddr> = found.filter(|one| is_public(one.ip())).collect();
+            let public: Vec<SocketAddr> = found.filter(|address| is_public(address.ip())).collect();
             if public.is_empty() {
                 return Err(Refused::NotPublic(name.as_str().to_owned()).into());
             }
@@ -126,40 +126,42 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || is_reserved)
 }
 
-/// The part of them that is given out, and not to carry an address of the older kind.
+/// The allocated global unicast range, without the parts that embed IPv4 addresses (6to4, Teredo).
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
-    let is_given_out = (0x2000..0x4000).contains(&first);
-    let carries_another = first == 0x2002 || (first == 0x2001 && second < 0x0200);
+    let is_global = (0x2000..0x4000).contains(&first);
+    let embeds_ipv4 = first == 0x2002 || (first == 0x2001 && second < 0x0200);
     let is_documentation = first == 0x2001 && second == 0x0db8;
-    is_given_out && !carries_another && !is_documentation
+    is_global && !embeds_ipv4 && !is_documentation
 }
 
-async fn ask(client: Client, url: String, at: String) -> Option<Fault> {
+async fn check_page(client: Client, url: String, at: String) -> Option<Fault> {
     let fault = |severity, problem: String| Some(Fault { severity, at, problem });
     let page = match Url::parse(&url) {
         Ok(page) => page,
         Err(error) => return fault(Severity::Error, format!("{url}: {error}")),
     };
-    if let Err(refused) = refuse_number(&page) {
-        return fault(Severity::Error, format!("{url} is not asked: {refused}"));
+    if let Err(refused) = refuse_private_literal(&page) {
+        return fault(Severity::Error, format!("{url} is not requested: {refused}"));
     }
     match client.get(page).send().await {
-        Ok(answer) => match answer.status() {
+        Ok(response) => match response.status() {
             status if status.is_success() => None,
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 fault(Severity::Error, format!("{url} is gone"))
             }
-            status => fault(Severity::Warning, format!("{url} answers {status}")),
+            status => fault(Severity::Warning, format!("{url} returns {status}")),
         },
-        Err(error) => fault(Severity::Warning, format!("{url} cannot be reached: {}", why(&error))),
+        Err(error) => {
+            fault(Severity::Warning, format!("{url} cannot be reached: {}", root_cause(&error)))
+        }
     }
 }
 
-/// The innermost reason is the one that helps.
-fn why(error: &(dyn std::error::Error + 'static)) -> String {
-    let reasons = std::iter::successors(Some(error), |error| error.source());
-    reasons.last().map(ToString::to_string).unwrap_or_default()
+/// The innermost error says what happened; the outer ones only what was tried.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.last().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -167,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_public_addresses_are_asked() {
+    fn only_public_addresses_are_contacted() {
         let public = ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1"];
         let others = [
             "127.0.0.1",
@@ -199,17 +201,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_on_this_machine_is_asked() {
-        super::super::use_ring();
+    async fn nothing_on_this_machine_is_contacted() {
+        install_tls_provider();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let port = listener.local_addr().unwrap().port();
         for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433"] {
             let url = format!("http://{host}:{port}/");
-            let fault = ask(client().unwrap(), url, "somewhere".to_owned()).await.unwrap();
+            let fault = check_page(client().unwrap(), url, "somewhere".to_owned()).await.unwrap();
             assert!(fault.problem.contains("is not a public address"), "{}", fault.problem);
         }
-        let nobody = listener.accept().unwrap_err();
-        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+        let untouched = listener.accept().unwrap_err();
+        assert_eq!(untouched.kind(), std::io::ErrorKind::WouldBlock);
     }
 }

@@ -1,4 +1,4 @@
-//! Manual pages, made from the command line itself.
+//! `man`: manual pages, generated from the command line's definition.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(super) fn run(folder: Option<&Path>) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     };
     let failed = |error: std::io::Error| {
-        Failure::new(format!("`{}` cannot be written to: {error}", folder.display()))
+        Failure::new(format!("cannot write to `{}`: {error}", folder.display()))
     };
     fs::create_dir_all(folder).map_err(failed)?;
     clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;

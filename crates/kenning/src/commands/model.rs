@@ -1,29 +1,29 @@
-//! Language models, at their providers or at an endpoint of one's own.
+//! Clients for language models, at their providers or at an endpoint of the user.
 
 use genai::adapter::AdapterKind;
 use genai::resolver::{AuthData, Endpoint, ServiceTargetResolver};
 use genai::{Client, ModelIden, ServiceTarget};
 
-use super::use_ring;
+use super::install_tls_provider;
 use crate::failure::Failure;
 
-/// The variable with the key of an OpenAI-compatible endpoint; many local ones need none.
+/// Variable with the key of an OpenAI-compatible endpoint; many local ones need none.
 const KEY: &str = "OPENAI_API_KEY";
 
-/// Asks the provider that a model's name tells, or the endpoint.
+/// A client of `endpoint`, or else of the provider that the model's name implies.
 pub(super) fn client(endpoint: Option<&str>) -> Result<Client, Failure> {
-    use_ring();
+    install_tls_provider();
     let mut client = Client::builder();
     if let Some(endpoint) = endpoint {
-        client = client.with_service_target_resolver(at(endpoint)?);
+        client = client.with_service_target_resolver(resolver(endpoint)?);
     }
     client.build().map_err(|error| Failure::new(error.to_string()))
 }
 
-fn at(endpoint: &str) -> Result<ServiceTargetResolver, Failure> {
+fn resolver(endpoint: &str) -> Result<ServiceTargetResolver, Failure> {
     let url = reqwest::Url::parse(endpoint).map_err(|error| {
-        Failure::usage(format!("the endpoint `{endpoint}` is no address: {error}"))
-            .hint("it looks like http://127.0.0.1:8080/v1/")
+        Failure::usage(format!("the endpoint `{endpoint}` is not a URL: {error}"))
+            .hint("an example: http://127.0.0.1:8080/v1/")
     })?;
     let base = format!("{}/", url.as_str().trim_end_matches('/'));
     let resolve = move |target: ServiceTarget| -> Result<ServiceTarget, genai::resolver::Error> {

@@ -1,16 +1,24 @@
+//! `status`: what is indexed and stored.
+
+use std::sync::Arc;
+
 use kenning_knowledge::semantic::{Coverage, Indexer};
+use kenning_store::StoreError;
 use serde::Serialize;
 
 use super::Context;
 use crate::failure::{Exit, Failure};
+use crate::printer::count;
 
 #[derive(Serialize)]
 struct Status {
     bases: Vec<String>,
     files: usize,
     nodes: usize,
-    to_mend: usize,
-    /// Nodes whose vectors are remembered.
+    /// Problems that `kenning index` lists.
+    #[serde(rename = "to_mend")]
+    problems: usize,
+    /// Nodes whose vectors are stored.
     embedded: usize,
     model: String,
     store: Option<String>,
@@ -20,46 +28,42 @@ struct Status {
 
 pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let store = context.open_store()?;
-    let library = std::sync::Arc::new(context.open_library()?);
+    let library = Arc::new(context.open_library()?);
     let cache = Context::vector_cache(store.as_ref());
-    let mut indexer =
-        Indexer::new(library.clone(), cache, context.settings.model(&context.layers)?.load()?);
+    let model = context.settings.model(&context.layers)?.load()?;
+    let mut indexer = Indexer::new(library.clone(), cache, model);
     indexer.load_cached();
     let snapshot = library.snapshot();
     let Coverage { embedded, total } = snapshot.coverage();
     let counts = store.as_ref().map(|store| {
-        Ok::<_, kenning_store::StoreError>((
-            store.embedding_count(indexer.model())?,
-            store.miss_count()?,
-        ))
+        Ok::<_, StoreError>((store.embedding_count(indexer.model())?, store.miss_count()?))
     });
     let (remembered_vectors, misses) = counts.transpose()?.unwrap_or_default();
+    let bases = snapshot.bases();
     let status = Status {
-        bases: snapshot
-            .bases()
-            .map(|base| format!("{} ({})", base.name(), base.root().display()))
-            .collect(),
+        bases: bases.map(|base| format!("{} ({})", base.name(), base.root().display())).collect(),
         files: snapshot.file_count(),
         nodes: total,
-        to_mend: snapshot.diagnostics().len(),
+        problems: snapshot.diagnostics().len(),
         embedded,
         model: indexer.model().to_owned(),
         store: store.map(|store| store.place().to_owned()),
         remembered_vectors,
         misses,
     };
-    context.printer.answer(&status, text)?;
-    Ok(Exit::Success)
+    context.answer(&status, text)
 }
 
 fn text(status: &Status) -> String {
-    let Status { files, nodes, to_mend, embedded, model, remembered_vectors, misses, .. } = status;
+    let Status { files, nodes, problems, embedded, model, remembered_vectors, misses, .. } = status;
     let store = status.store.as_deref().unwrap_or("none");
     format!(
-        "bases    {}\nfiles    {files}, with {nodes} nodes; {to_mend} to mend\n\
+        "bases    {}\nfiles    {files}, with {}; {}\n\
          vectors  {embedded} of {nodes} nodes (model {model})\n\
          store    {store}, with vectors of {remembered_vectors} texts\n\
          misses   {misses}\n",
-        status.bases.join(", ")
+        status.bases.join(", "),
+        count(*nodes, "node"),
+        count(*problems, "problem"),
     )
 }

@@ -1,4 +1,4 @@
-//! `token`: who may come in from other machines.
+//! `token`: access tokens for other machines.
 
 use std::sync::Arc;
 
@@ -11,22 +11,20 @@ use super::Context;
 use crate::cli::Token;
 use crate::failure::{Exit, Failure};
 
-pub(super) fn run(context: &Context, token: Token) -> Result<Exit, Failure> {
-    let store = context.need_store()?;
-    match token {
+pub(super) fn run(context: &Context, command: Token) -> Result<Exit, Failure> {
+    let store = context.require_store()?;
+    match command {
         Token::Create { name, scope, project } => create(context, &store, name, scope, project),
         Token::List => {
             let tokens = store.tokens()?;
-            context.printer.answer(&json!({ "tokens": tokens }), |_| list_text(&tokens))?;
-            Ok(Exit::Success)
+            context.answer(&json!({ "tokens": tokens }), |_| list_text(&tokens))
         }
         Token::Revoke { token } => {
             if !store.revoke_token(&token)? {
                 return Err(Failure::new(format!("there is no token `{token}`"))
-                    .hint("`kenning token list` lists those there are"));
+                    .hint("`kenning token list` lists the tokens"));
             }
-            context.printer.answer(&json!({ "revoked": token }), |_| format!("revoked {token}"))?;
-            Ok(Exit::Success)
+            context.answer(&json!({ "revoked": token }), |_| format!("revoked {token}"))
         }
     }
 }
@@ -39,12 +37,13 @@ fn create(
     project: Option<String>,
 ) -> Result<Exit, Failure> {
     if name.trim().is_empty() || name.chars().count() > 255 {
-        return Err(Failure::usage("a token's name has 1 to 255 characters"));
+        return Err(Failure::usage("a token's name must have 1 to 255 characters"));
     }
     if project.is_some() && scope != Scope::Ingest {
-        return Err(Failure::usage("--project goes with `--scope ingest` alone"));
+        return Err(Failure::usage("--project requires --scope ingest"));
     }
-    let minted = mint().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+    let minted =
+        mint().map_err(|error| Failure::new(format!("cannot generate a token: {error}")))?;
     let created_at = kenning_registry::Timestamp::now().0;
     let (scope, hash) = (scope.to_string(), minted.hash);
     let record = TokenRecord { id: minted.id, name, scope, project, hash, created_at };
@@ -52,11 +51,10 @@ fn create(
         return Err(Failure::new(format!("there is a token `{}` already", record.name))
             .hint("revoke it first, or choose another name"));
     }
-    context.printer.note("This is shown only once; keep it where secrets are kept.");
+    context.printer.note("The token is shown only once; store it as a secret.");
     let answer = json!({"id": record.id, "name": record.name, "scope": record.scope,
         "token": minted.token});
-    context.printer.answer(&answer, |_| minted.token.clone())?;
-    Ok(Exit::Success)
+    context.answer(&answer, |_| minted.token.clone())
 }
 
 fn list_text(tokens: &[TokenRecord]) -> String {

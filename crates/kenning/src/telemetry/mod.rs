@@ -1,5 +1,4 @@
-//! What the process tells of itself: lines on standard error, and, if there is a collector, spans
-//! ([`spans`]).
+//! The log on standard error and, if a collector is configured, the export of spans ([`spans`]).
 
 mod spans;
 
@@ -8,31 +7,32 @@ use std::io::IsTerminal;
 use kenning_settings::{LogFormat, LogLevel, Server};
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
-use tracing_subscriber::{Layer, Registry};
 
 pub(crate) use spans::adopt;
 
 use spans::Spans;
 
-/// Those of the adapters, for collectors and nobody else.
+/// Target of the spans that the adapters make. They are exported and never logged.
 const SPANS: &str = "kenning::span";
 
-/// Ends with [`Self::finish`], which sends what is left.
+/// Must end with [`Self::finish`], which sends the spans that are still queued.
 pub(crate) struct Telemetry(Option<Spans>);
 
-/// Whether requests are traced: only a server has any.
+/// Whether requests are traced. Only servers have requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracing {
-    AsVariablesSay,
+    /// As OpenTelemetry's environment variables say.
+    FromEnvironment,
     Off,
 }
 
 impl Telemetry {
     pub(crate) fn start(settings: &Server, tracing: Tracing) -> Self {
         let spans = match tracing {
-            Tracing::AsVariablesSay => Spans::start(),
+            Tracing::FromEnvironment => Spans::start(),
             Tracing::Off => Ok(None),
         };
         let (spans, problem) = match spans {
@@ -41,10 +41,10 @@ impl Telemetry {
         };
         let exported = spans.as_ref().map(Spans::layer);
         let logged = stderr(settings.log_format).with_filter(filter(settings.log_level));
-        // A second call, as in tests, keeps the first subscriber.
+        // A second call, as in tests, fails and keeps the first subscriber.
         let _ = tracing_subscriber::registry().with(exported).with(logged).try_init();
         if let Some(problem) = problem {
-            tracing::warn!("requests are not traced: {problem}");
+            tracing::warn!("tracing is off: {problem}");
         }
         Self(spans)
     }
@@ -82,11 +82,8 @@ fn filter(level: LogLevel) -> Targets {
         LogLevel::Debug => Level::DEBUG,
         LogLevel::Trace => Level::TRACE,
     };
-    // Libraries speak only when somebody is looking for a fault.
+    // Lines of libraries help only in debugging.
     let others = if level >= Level::DEBUG { level } else { Level::ERROR };
     let targets = Targets::new().with_default(others).with_target("kenning", level);
     targets.with_target(SPANS, LevelFilter::OFF)
 }
-
-/// The layers lie on each other; the lowest is this.
-type Ground = Registry;

@@ -1,4 +1,4 @@
-//! What cannot be understood is left alone.
+//! Files that cannot be parsed or written safely are left unchanged.
 
 use std::fs;
 
@@ -6,6 +6,7 @@ use kenning_catalog::clients::{Format, Scope, all, find};
 
 use crate::home::{Home, write};
 
+/// Asserts that neither command changes the file, and returns the output of `install`.
 fn leaves(id: &str, text: &str) -> String {
     let client = find(id).unwrap();
     let home = Home::new();
@@ -19,7 +20,7 @@ fn leaves(id: &str, text: &str) -> String {
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), text, "{id}");
         let folder = fs::read_dir(file.parent().unwrap()).unwrap();
-        assert_eq!(folder.count(), 1, "a file was left besides");
+        assert_eq!(folder.count(), 1, "another file was left behind");
         if verb == "install" {
             return outcome.to_string();
         }
@@ -36,15 +37,15 @@ fn broken_files_are_refused_and_unchanged() {
             Format::Yaml => ["a: [", "mcpServers: 1", "- b", "a: 1", "mcpServers: [{name: x}]"],
         };
         for text in broken {
-            let shown = leaves(&client.id, text);
-            assert!(shown.starts_with("exit 1"), "{}: {text}: {shown}", client.id);
-            assert!(shown.contains("is left as it is"), "{}: {text}: {shown}", client.id);
+            let output = leaves(&client.id, text);
+            assert!(output.starts_with("exit 1"), "{}: {text}: {output}", client.id);
+            assert!(output.contains("is left as it is"), "{}: {text}: {output}", client.id);
         }
     }
 }
 
 #[test]
-fn refusals_name_the_place_and_the_way_out() {
+fn refusals_name_the_position_and_a_hint() {
     insta::assert_snapshot!("broken_json", leaves("cursor", "{\n  \"mcpServers\": {\n"));
     insta::assert_snapshot!("broken_toml", leaves("codex", "model = \n"));
     insta::assert_snapshot!("broken_yaml", leaves("continue", "name: [\n"));
@@ -66,10 +67,10 @@ fn text_that_is_not_utf_8_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written_to_is_named() {
+fn an_unwritable_folder_is_reported() {
     let home = Home::new();
     let file = home.file(find("cursor").unwrap(), Scope::User);
-    // Where a folder should be there is a file, which stops even those who may write anywhere.
+    // A file in the folder's place stops even root.
     fs::write(file.parent().unwrap(), "").unwrap();
     let outcome = home.run(&["install", "cursor"]);
     assert_eq!(outcome.code, 1, "{outcome}");
@@ -91,9 +92,9 @@ fn links_are_followed_but_not_out_of_a_project() {
         assert!(file.is_symlink(), "the link was replaced");
         match scope {
             Scope::User => {
-                outcome.good();
+                outcome.success();
                 assert!(fs::read_to_string(&dotfiles).unwrap().contains("kenning"));
-                home.run(&["uninstall", "cursor"]).good();
+                home.run(&["uninstall", "cursor"]).success();
             }
             Scope::Project => {
                 assert!(outcome.stderr.contains("leads out of the project"), "{outcome}");
@@ -103,7 +104,7 @@ fn links_are_followed_but_not_out_of_a_project() {
     }
 }
 
-/// A project that was cloned may have links where our files and folders would be.
+/// A cloned project may have links in the place of our files and folders.
 #[cfg(unix)]
 #[test]
 fn no_link_of_a_project_makes_us_write_elsewhere() {
@@ -129,40 +130,40 @@ fn no_link_of_a_project_makes_us_write_elsewhere() {
     write(&precious, "{}\n");
     write(&file, "{\"mcpServers\": {}}\n");
     symlink(&precious, folder.join("mcp.json.before-kenning")).unwrap();
-    home.run(&install).good();
+    home.run(&install).success();
     assert_eq!(fs::read_to_string(&precious).unwrap(), "{}\n");
-    home.run(&["uninstall", "cursor", "--scope", "project"]).good();
+    home.run(&["uninstall", "cursor", "--scope", "project"]).success();
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
 }
 
 #[test]
-fn what_somebody_added_to_a_file_of_ours_is_not_lost() {
+fn edits_to_a_generated_file_are_not_lost() {
     let home = Home::new();
     let file = home.file(find("continue").unwrap(), Scope::User);
-    home.run(&["install", "continue"]).good();
+    home.run(&["install", "continue"]).success();
     let ours = fs::read_to_string(&file).unwrap();
     let edited = format!("# mine\n{ours}");
     fs::write(&file, &edited).unwrap();
-    for words in [&["install", "continue", "--", "--read-only"][..], &["uninstall", "continue"]] {
-        let outcome = home.run(words);
+    for args in [&["install", "continue", "--", "--read-only"][..], &["uninstall", "continue"]] {
+        let outcome = home.run(args);
         assert!(outcome.stderr.contains("is left as it is"), "{outcome}");
         assert_eq!(fs::read_to_string(&file).unwrap(), edited);
     }
     fs::write(&file, &ours).unwrap();
-    home.run(&["install", "continue", "--", "--read-only"]).good();
-    home.run(&["uninstall", "continue"]).good();
+    home.run(&["install", "continue", "--", "--read-only"]).success();
+    home.run(&["uninstall", "continue"]).success();
     assert!(!file.exists());
 }
 
 #[cfg(unix)]
 #[test]
-fn permissions_stay_and_the_copy_has_them_too() {
+fn file_and_backup_keep_the_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let file = home.file(find("claude-code").unwrap(), Scope::User);
     write(&file, "{\"oauthAccount\": {}}\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    let done = home.run(&["install", "claude-code", "--json"]).good();
+    let done = home.run(&["install", "claude-code", "--json"]).success();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&file), 0o600);
     assert_eq!(done.json()["backup"], "[HOME]/.claude.json.before-kenning");

@@ -1,5 +1,5 @@
-//! For every client a file as people have it, and the same file with Kenning in it.
-//! `UPDATE_GOLDEN=1` writes the latter anew.
+//! A realistic file of every client before and after `install`. `UPDATE_GOLDEN=1` rewrites the
+//! latter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn golden(client: &Client, which: &str) -> PathBuf {
     folder.join(&client.id).join(format!("{which}.{end}"))
 }
 
-/// Clients that list servers in a file with other things in it.
+/// Clients that configure servers in a file with other settings.
 fn sharing() -> impl Iterator<Item = &'static Client> {
     all().iter().filter(|client| client.document.is_none())
 }
@@ -28,14 +28,14 @@ fn backup(file: &Path) -> PathBuf {
 }
 
 #[test]
-fn everything_else_in_the_file_stays_as_it_was() {
+fn installing_changes_only_the_entry() {
     for client in sharing() {
         let home = Home::new();
         let file = home.file(client, Scope::User);
         let before = fs::read_to_string(golden(client, "before")).unwrap();
         write(&file, &before);
-        home.run(&["install", &client.id]).good();
-        let after = home.shown(&fs::read_to_string(&file).unwrap());
+        home.run(&["install", &client.id]).success();
+        let after = home.normalized(&fs::read_to_string(&file).unwrap());
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(golden(client, "after"), &after).unwrap();
         }
@@ -46,12 +46,12 @@ fn everything_else_in_the_file_stays_as_it_was() {
 }
 
 #[test]
-fn a_file_of_our_own_is_as_the_client_wants_it() {
+fn a_new_file_has_the_format_of_the_client() {
     for client in all().iter().filter(|client| client.document.is_some()) {
         let home = Home::new();
-        home.run(&["install", &client.id]).good();
+        home.run(&["install", &client.id]).success();
         let file = home.file(client, Scope::User);
-        let made = home.shown(&fs::read_to_string(&file).unwrap());
+        let made = home.normalized(&fs::read_to_string(&file).unwrap());
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(golden(client, "after"), &made).unwrap();
         }
@@ -61,21 +61,21 @@ fn a_file_of_our_own_is_as_the_client_wants_it() {
 }
 
 #[test]
-fn a_second_time_changes_nothing_and_says_so() {
+fn installing_again_changes_nothing() {
     for client in all() {
         let home = Home::new();
         let file = home.file(client, Scope::User);
-        home.run(&["install", &client.id]).good();
+        home.run(&["install", &client.id]).success();
         let installed = fs::read(&file).unwrap();
-        let again = home.run(&["install", &client.id, "--json"]).good().json();
+        let again = home.run(&["install", &client.id, "--json"]).success().json();
         assert_eq!(again["action"], "already_installed", "{}", client.id);
         assert_eq!(fs::read(&file).unwrap(), installed);
-        assert!(!backup(&file).exists(), "there was nothing to keep");
+        assert!(!backup(&file).exists(), "there was nothing to back up");
     }
 }
 
 #[test]
-fn uninstalling_gives_the_file_back_to_the_letter() {
+fn uninstalling_restores_the_original_file() {
     for client in sharing() {
         let before = fs::read_to_string(golden(client, "before")).unwrap();
         let crlf = before.replace('\n', "\r\n");
@@ -84,30 +84,29 @@ fn uninstalling_gives_the_file_back_to_the_letter() {
             let home = Home::new();
             let file = home.file(client, Scope::User);
             write(&file, text);
-            home.run(&["install", &client.id]).good();
-            home.run(&["uninstall", &client.id]).good();
+            home.run(&["install", &client.id]).success();
+            home.run(&["uninstall", &client.id]).success();
             assert_eq!(fs::read_to_string(&file).unwrap(), text, "{}", client.id);
-            assert!(!backup(&file).exists(), "{} leaves a copy behind", client.id);
+            assert!(!backup(&file).exists(), "{} leaves a backup behind", client.id);
         }
     }
 }
 
-/// Without the copy from before, or with changes that somebody made since, the entry is taken out
-/// of the text.
+/// Without the backup, as after the user's own edits, the entry is removed from the text.
 #[test]
-fn uninstalling_takes_the_entry_out_and_nothing_else() {
+fn uninstalling_without_a_backup_removes_only_the_entry() {
     for client in sharing() {
         let before = fs::read_to_string(golden(client, "before")).unwrap();
         for text in [before.clone(), before.replace('\n', "\r\n")] {
             let home = Home::new();
             let file = home.file(client, Scope::User);
             write(&file, &text);
-            home.run(&["install", &client.id]).good();
+            home.run(&["install", &client.id]).success();
             fs::remove_file(backup(&file)).unwrap();
-            home.run(&["uninstall", &client.id]).good();
+            home.run(&["uninstall", &client.id]).success();
             let left = fs::read_to_string(&file).unwrap();
             match client.id.as_str() {
-                // What was on one line, or had no servers at all, keeps the room that was made.
+                // Files on one line or without servers keep the whitespace that `install` added.
                 "copilot-cli" | "gemini-cli" | "windsurf" => {
                     let squeezed = |text: &str| text.split_whitespace().collect::<String>();
                     let left = squeezed(&left).replace(",\"mcpServers\":{}", "");
@@ -115,37 +114,37 @@ fn uninstalling_takes_the_entry_out_and_nothing_else() {
                 }
                 _ => assert_eq!(left, text, "{}", client.id),
             }
-            assert!(backup(&file).exists(), "there is a copy from before the removal");
+            assert!(backup(&file).exists(), "the file was backed up before the removal");
         }
     }
 }
 
 #[test]
-fn line_ends_and_byte_order_marks_stay() {
+fn line_endings_and_byte_order_marks_are_kept() {
     for client in sharing() {
         let home = Home::new();
         let file = home.file(client, Scope::User);
         let before = fs::read_to_string(golden(client, "before")).unwrap();
         write(&file, &format!("\u{feff}{}", before.replace('\n', "\r\n")));
-        home.run(&["install", &client.id]).good();
-        let after = home.shown(&fs::read_to_string(&file).unwrap());
+        home.run(&["install", &client.id]).success();
+        let after = home.normalized(&fs::read_to_string(&file).unwrap());
         let expected = fs::read_to_string(golden(client, "after")).unwrap();
         assert_eq!(after, format!("\u{feff}{}", expected.replace('\n', "\r\n")), "{}", client.id);
     }
 }
 
 #[test]
-fn a_file_that_was_made_is_removed_again() {
+fn a_created_file_is_removed_again() {
     for client in all() {
         for scope in client.scopes() {
             let home = Home::new();
             let file = home.file(client, scope);
             let scope = scope.name();
-            home.run(&["install", &client.id, "--scope", scope]).good();
+            home.run(&["install", &client.id, "--scope", scope]).success();
             assert!(file.exists(), "{}", file.display());
-            home.run(&["uninstall", &client.id, "--scope", scope]).good();
+            home.run(&["uninstall", &client.id, "--scope", scope]).success();
             assert!(!file.exists(), "{}", file.display());
-            let again = home.run(&["uninstall", &client.id, "--scope", scope, "--json"]).good();
+            let again = home.run(&["uninstall", &client.id, "--scope", scope, "--json"]).success();
             assert_eq!(again.json()["action"], "nothing_to_remove");
         }
     }

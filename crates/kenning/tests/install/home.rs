@@ -1,4 +1,4 @@
-//! A home with nothing in it, and a project.
+//! An empty home folder and a project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use kenning_catalog::clients::{Client, Environment, Os, Scope};
 use tempfile::TempDir;
 
 pub(crate) struct Home {
-    outside: TempDir,
+    parent: TempDir,
 }
 
-/// What a command did.
+/// The result of a command.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -20,15 +20,15 @@ pub(crate) struct Outcome {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let outside = TempDir::new().unwrap();
+        let parent = TempDir::new().unwrap();
         for folder in ["home", "project", "bin"] {
-            fs::create_dir(outside.path().join(folder)).unwrap();
+            fs::create_dir(parent.path().join(folder)).unwrap();
         }
-        Self { outside }
+        Self { parent }
     }
 
     fn folder(&self, name: &str) -> PathBuf {
-        self.outside.path().canonicalize().unwrap().join(name)
+        self.parent.path().canonicalize().unwrap().join(name)
     }
 
     pub(crate) fn home(&self) -> PathBuf {
@@ -39,12 +39,12 @@ impl Home {
         self.folder("project")
     }
 
-    /// The only folder of programs.
+    /// The only folder on the `PATH`.
     pub(crate) fn bin(&self) -> PathBuf {
         self.folder("bin")
     }
 
-    /// The first of the files in which a client lists servers.
+    /// The first of the files in which a client configures servers.
     pub(crate) fn file(&self, client: &Client, scope: Scope) -> PathBuf {
         let (home, project) = (self.home(), self.project());
         let here =
@@ -52,21 +52,21 @@ impl Home {
         client.files(scope, "kenning", here).remove(0)
     }
 
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
-        command.args(words).current_dir(self.project()).stdin(Stdio::null());
+        command.args(args).current_dir(self.project()).stdin(Stdio::null());
         command.env_clear().env("HOME", self.home()).env("PATH", self.bin());
         command
     }
 
-    pub(crate) fn run(&self, words: &[&str]) -> Outcome {
-        self.outcome(&mut self.command(words))
+    pub(crate) fn run(&self, args: &[&str]) -> Outcome {
+        self.outcome(&mut self.command(args))
     }
 
-    /// With this machine's paths taken out.
+    /// With the paths of this machine replaced.
     pub(crate) fn outcome(&self, command: &mut Command) -> Outcome {
         let output = command.output().unwrap();
-        let text = |bytes: &[u8]| self.shown(&String::from_utf8_lossy(bytes));
+        let text = |bytes: &[u8]| self.normalized(&String::from_utf8_lossy(bytes));
         Outcome {
             code: output.status.code().unwrap(),
             stdout: text(&output.stdout),
@@ -74,7 +74,7 @@ impl Home {
         }
     }
 
-    pub(crate) fn shown(&self, text: &str) -> String {
+    pub(crate) fn normalized(&self, text: &str) -> String {
         text.replace(program(), "[KENNING]")
             .replace(self.home().to_str().unwrap(), "[HOME]")
             .replace(self.project().to_str().unwrap(), "[PROJECT]")
@@ -82,8 +82,8 @@ impl Home {
 }
 
 impl Outcome {
-    /// It must have worked.
-    pub(crate) fn good(self) -> Self {
+    /// Asserts that the command succeeded.
+    pub(crate) fn success(self) -> Self {
         assert_eq!(self.code, 0, "{}{}", self.stdout, self.stderr);
         self
     }

@@ -1,4 +1,4 @@
-//! What is written, where, and what is said about it.
+//! What `install` writes, where, and what it prints.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn read(path: &Path) -> Value {
 }
 
 #[test]
-fn what_was_done_is_said_and_what_to_do_next() {
+fn install_reports_its_action_and_the_next_step() {
     let home = Home::new();
     insta::assert_snapshot!("installed", home.run(&["install", "claude-code"]));
     insta::assert_snapshot!("already_installed", home.run(&["install", "claude"]));
@@ -37,16 +37,16 @@ fn a_dry_run_and_print_change_nothing() {
     insta::assert_snapshot!("print_yaml", home.run(&["install", "continue", "--print"]));
     insta::assert_snapshot!("print_json", home.run(&["install", "opencode", "--print"]));
     assert_eq!(fs::read_dir(home.home()).unwrap().count(), 0);
-    home.run(&["install", "codex"]).good();
-    let removal = home.run(&["uninstall", "codex", "--dry-run", "--json"]).good();
+    home.run(&["install", "codex"]).success();
+    let removal = home.run(&["uninstall", "codex", "--dry-run", "--json"]).success();
     assert_eq!(removal.json()["action"], "would_remove");
     assert!(home.home().join(".codex/config.toml").exists());
 }
 
 #[test]
-fn json_tells_what_was_done() {
+fn json_reports_the_action() {
     let home = Home::new();
-    let done = home.run(&["install", "gemini", "--json"]).good().json();
+    let done = home.run(&["install", "gemini", "--json"]).success().json();
     assert_eq!(done["client"], "gemini-cli");
     assert_eq!(done["scope"], "user");
     assert_eq!(done["action"], "installed");
@@ -56,20 +56,20 @@ fn json_tells_what_was_done() {
 }
 
 #[test]
-fn clients_are_listed_with_those_that_are_here() {
+fn the_list_marks_clients_found_on_this_machine() {
     let home = Home::new();
     fs::create_dir(home.home().join(".cursor")).unwrap();
-    home.run(&["install", "zed"]).good();
+    home.run(&["install", "zed"]).success();
     make_program(&home.bin().join("codex"));
     insta::assert_snapshot!("clients", home.run(&["install"]));
-    let listed = home.run(&["install", "--json"]).good().json();
+    let listed = home.run(&["install", "--json"]).success().json();
     let zed = listed["clients"].as_array().unwrap().iter().find(|c| c["id"] == "zed").unwrap();
     assert_eq!(zed["scopes"][0]["installed"], true);
     assert_eq!(zed["scopes"][1]["installed"], false);
 }
 
 #[test]
-fn all_that_are_here_get_it_and_one_that_fails_does_not_stop_the_others() {
+fn all_detected_continues_after_a_failure() {
     let home = Home::new();
     write(&home.home().join(".cursor/mcp.json"), "{");
     write(&home.home().join(".zed"), "");
@@ -85,44 +85,43 @@ fn all_that_are_here_get_it_and_one_that_fails_does_not_stop_the_others() {
 }
 
 #[test]
-fn what_somebody_added_to_the_entry_stays() {
+fn fields_that_the_user_added_to_the_entry_are_kept() {
     let home = Home::new();
     let file = home.home().join(".cursor/mcp.json");
     let own = "{\n  \"mcpServers\": {\n    \"kenning\": {\n      // mine\n      \"command\": \"/old/kenning\",\n      \"args\": [\"serve\"],\n      \"env\": { \"KENNING_SERVER_LOG_LEVEL\": \"debug\" }\n    }\n  }\n}\n";
     write(&file, own);
-    let done = home.run(&["install", "cursor", "--root", "docs", "--json"]).good();
+    let done = home.run(&["install", "cursor", "--root", "docs", "--json"]).success();
     assert_eq!(done.json()["action"], "updated");
-    let text = home.shown(&fs::read_to_string(&file).unwrap());
+    let text = home.normalized(&fs::read_to_string(&file).unwrap());
     let expected = own.replace("/old/kenning", "[KENNING]");
     let expected = expected.replace("[\"serve\"]", "[\"--root\", \"[PROJECT]/docs\", \"serve\"]");
     assert_eq!(text, expected);
     let codex = home.home().join(".codex/config.toml");
     let own = "[mcp_servers.kenning] # mine\ncommand = \"/old/kenning\"\nargs = [\"serve\"]\nstartup_timeout_sec = 20\n";
     write(&codex, own);
-    home.run(&["install", "codex"]).good();
-    let text = home.shown(&fs::read_to_string(&codex).unwrap());
+    home.run(&["install", "codex"]).success();
+    let text = home.normalized(&fs::read_to_string(&codex).unwrap());
     assert_eq!(text, own.replace("/old/kenning", "[KENNING]"));
 }
 
-/// An update keeps the copy from before the first installation.
 #[test]
-fn after_an_update_the_first_file_still_comes_back() {
+fn an_update_keeps_the_first_backup() {
     let home = Home::new();
     let file = home.home().join(".gemini/settings.json");
     write(&file, "{\"ui\":{}}");
-    home.run(&["install", "gemini"]).good();
-    home.run(&["install", "gemini", "--", "--read-only"]).good();
-    home.run(&["uninstall", "gemini"]).good();
+    home.run(&["install", "gemini"]).success();
+    home.run(&["install", "gemini", "--", "--read-only"]).success();
+    home.run(&["uninstall", "gemini"]).success();
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"ui\":{}}");
 }
 
 #[test]
-fn several_entries_stand_side_by_side() {
+fn several_entries_coexist() {
     let home = Home::new();
     let file = home.project().join(".mcp.json");
-    let project = |words: &[&str]| {
-        let words: Vec<&str> = words.iter().copied().chain(["--scope", "project"]).collect();
-        home.run(&words).good()
+    let project = |args: &[&str]| {
+        let args: Vec<&str> = args.iter().copied().chain(["--scope", "project"]).collect();
+        home.run(&args).success()
     };
     project(&["install", "claude-code", "--root", "docs", "--name", "docs"]);
     project(&["install", "claude-code"]);
@@ -131,17 +130,17 @@ fn several_entries_stand_side_by_side() {
     assert_eq!(servers["kenning"]["args"], json!(["serve"]));
     project(&["uninstall", "claude-code", "--name", "docs"]);
     assert_eq!(read(&file)["mcpServers"].as_object().unwrap().len(), 1);
-    let missed = home.run(&["uninstall", "claude-code"]).good();
+    let missed = home.run(&["uninstall", "claude-code"]).success();
     assert!(missed.stderr.contains("add --scope project"), "{missed}");
 }
 
 #[test]
-fn clients_that_start_servers_anywhere_are_told_where() {
+fn clients_that_start_servers_elsewhere_get_the_project_folder() {
     let home = Home::new();
     let args = |id: &str, scope: Scope| {
-        home.run(&["install", id, "--scope", scope.name()]).good();
+        home.run(&["install", id, "--scope", scope.name()]).success();
         let client = find(id).unwrap();
-        let text = home.shown(&fs::read_to_string(home.file(client, scope)).unwrap());
+        let text = home.normalized(&fs::read_to_string(home.file(client, scope)).unwrap());
         let file: Value = serde_json::from_str(&text).unwrap();
         file["mcpServers"]["kenning"]["args"].clone()
     };
@@ -151,7 +150,7 @@ fn clients_that_start_servers_anywhere_are_told_where() {
     assert_eq!(args("claude-code", Scope::Project), json!(["serve"]));
     let named =
         ["install", "cursor", "--scope", "project", "--root", "docs", "--dry-run", "--json"];
-    let named = home.run(&named).good().json();
+    let named = home.run(&named).success().json();
     assert_eq!(named["entry"]["args"], json!(["--root", "${workspaceFolder}/docs", "serve"]));
     write(&home.project().join("kenning.toml"), "");
     let desktop = args("claude-desktop", Scope::User);
@@ -160,14 +159,14 @@ fn clients_that_start_servers_anywhere_are_told_where() {
     assert_eq!(project, json!(["--config", "${workspaceFolder}/kenning.toml", "serve"]));
 }
 
-/// The name works on every machine of a team; a desktop does not know the shell's folders.
+/// A name works on every machine of a team, but desktop applications lack the shell's `PATH`.
 #[cfg(unix)]
 #[test]
-fn the_command_is_the_name_where_that_is_enough() {
+fn the_command_is_a_name_if_it_is_on_the_path() {
     let home = Home::new();
     std::os::unix::fs::symlink(program(), home.bin().join("kenning")).unwrap();
     let command = |id: &str, scope: &str| {
-        let done = home.run(&["install", id, "--scope", scope, "--dry-run", "--json"]).good();
+        let done = home.run(&["install", id, "--scope", scope, "--dry-run", "--json"]).success();
         done.json()["entry"]["command"].clone()
     };
     assert_eq!(command("claude-code", "user"), "kenning");
@@ -180,17 +179,17 @@ fn the_command_is_the_name_where_that_is_enough() {
 }
 
 #[test]
-fn the_file_that_is_there_is_used() {
+fn an_existing_file_is_preferred() {
     let home = Home::new();
     let jsonc = home.home().join(".config/opencode/opencode.jsonc");
     write(&jsonc, "{\n  // mine\n}\n");
-    home.run(&["install", "opencode"]).good();
+    home.run(&["install", "opencode"]).success();
     assert!(fs::read_to_string(&jsonc).unwrap().contains("kenning"));
     assert!(!home.home().join(".config/opencode/opencode.json").exists());
 }
 
 #[test]
-fn variables_that_move_a_clients_files_are_heeded() {
+fn variables_that_move_client_files_are_respected() {
     let home = Home::new();
     let elsewhere = home.home().join("elsewhere");
     for (id, variable, file) in [
@@ -198,7 +197,7 @@ fn variables_that_move_a_clients_files_are_heeded() {
         ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
         ("vscode", "XDG_CONFIG_HOME", "Code/User/mcp.json"),
     ] {
-        home.outcome(home.command(&["install", id]).env(variable, &elsewhere)).good();
+        home.outcome(home.command(&["install", id]).env(variable, &elsewhere)).success();
         assert!(elsewhere.join(file).exists(), "{id}");
     }
 }

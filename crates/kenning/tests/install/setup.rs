@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::home::{Home, write};
 
-/// Every file below a folder, with what it holds.
+/// Every file below a folder, with its content.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -39,42 +39,42 @@ fn init_finds_the_markdown_and_writes_settings_once() {
     insta::assert_snapshot!("init_settings", written);
     insta::assert_snapshot!("init_again", home.run(&["init"]));
     write(&home.project().join("kenning.toml"), "# mine\n");
-    home.run(&["init"]).good();
+    home.run(&["init"]).success();
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
-    let index = home.run(&["index", "--json"]).good();
+    let index = home.run(&["index", "--json"]).success();
     assert_eq!(index.json()["files"], 2);
 }
 
 #[test]
-fn init_knows_several_folders_and_none() {
+fn init_handles_several_folders_and_none() {
     let home = with_markdown();
     write(&home.project().join("README.md"), "# R\n");
-    let found = home.run(&["init", "--json"]).good().json();
+    let found = home.run(&["init", "--json"]).success().json();
     assert_eq!(found["folders"], serde_json::json!({".": 1, "docs": 2}));
     assert_eq!(found["written"], true);
     let written = fs::read_to_string(home.project().join("kenning.toml")).unwrap();
     assert!(written.contains("root_path = \".\""), "{written}");
     let empty = Home::new();
-    let found = empty.run(&["init", "--json"]).good().json();
+    let found = empty.run(&["init", "--json"]).success().json();
     assert!(found["next"].as_str().unwrap().starts_with("write some Markdown"), "{found}");
 }
 
 #[test]
-fn init_teaches_agents_to_ask_first_if_asked() {
+fn init_writes_the_skill_on_request() {
     let home = with_markdown();
-    let found = home.run(&["init", "--skill", "--json"]).good().json();
+    let found = home.run(&["init", "--skill", "--json"]).success().json();
     assert_eq!(found["skill"]["written"], true, "{found}");
     let read = kenning_registry::skills::read(&[home.project().join(".agents/skills")]).unwrap();
     let names: Vec<_> = read.skills.iter().map(|skill| (&*skill.name, &*skill.version)).collect();
     assert_eq!(names, [("kenning", "1.0.0")]);
-    let index = home.run(&["index", "--json"]).good();
+    let index = home.run(&["index", "--json"]).success();
     assert_eq!(index.json()["files"], 2, "a skill is not knowledge");
     let file = home.project().join(".agents/skills/kenning/SKILL.md");
     write(&file, "mine");
-    let again = home.run(&["init", "--skill", "--json"]).good().json();
+    let again = home.run(&["init", "--skill", "--json"]).success().json();
     assert_eq!(again["skill"]["written"], false, "{again}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-    home.run(&["init", "--skill", ".claude/skills"]).good();
+    home.run(&["init", "--skill", ".claude/skills"]).success();
     assert!(home.project().join(".claude/skills/kenning/SKILL.md").is_file());
 }
 
@@ -84,10 +84,10 @@ fn check<'f>(findings: &'f Value, name: &str) -> &'f Value {
     found.unwrap_or_else(|| panic!("no {name}: {findings}"))
 }
 
-/// A free port, so that other tests cannot take it away: the settings name one that nobody uses.
-fn doctor(home: &Home, words: &[&str]) -> crate::home::Outcome {
+/// With port 0, so that the check of the port does not depend on other tests.
+fn doctor(home: &Home, args: &[&str]) -> crate::home::Outcome {
     let mut command = home.command(&["doctor"]);
-    home.outcome(command.args(words).env("KENNING_SERVER_PORT", "0"))
+    home.outcome(command.args(args).env("KENNING_SERVER_PORT", "0"))
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn doctor_changes_nothing() {
     let home = with_markdown();
     write(&home.home().join(".cursor/mcp.json"), "{");
     let before = (tree(&home.home()), tree(&home.project()));
-    let findings = doctor(&home, &["--json"]).good().json();
+    let findings = doctor(&home, &["--json"]).success().json();
     assert_eq!((tree(&home.home()), tree(&home.project())), before);
     assert_eq!(check(&findings, "base project")["status"], "ok");
     assert_eq!(check(&findings, "model")["status"], "ok");
@@ -107,26 +107,26 @@ fn doctor_changes_nothing() {
 }
 
 #[test]
-fn doctor_sees_what_is_in_place() {
+fn doctor_reports_a_complete_setup_as_ok() {
     let home = with_markdown();
-    home.run(&["index", "--embed"]).good();
-    home.run(&["install", "claude-code"]).good();
+    home.run(&["index", "--embed"]).success();
+    home.run(&["install", "claude-code"]).success();
     let before = tree(&home.home()).keys().cloned().collect::<Vec<_>>();
-    let findings = doctor(&home, &["--json"]).good().json();
+    let findings = doctor(&home, &["--json"]).success().json();
     assert_eq!(tree(&home.home()).keys().cloned().collect::<Vec<_>>(), before);
     assert_eq!(check(&findings, "vectors")["status"], "ok", "{findings}");
     assert!(check(&findings, "store")["message"].as_str().unwrap().contains("schema "));
     assert_eq!(check(&findings, "claude-code (user)")["status"], "ok");
     assert_eq!(findings["warned"], 0, "{findings}");
-    let shown = doctor(&home, &[]).good();
-    assert!(shown.stdout.ends_with("all is well\n"), "{shown}");
+    let output = doctor(&home, &[]).success();
+    assert!(output.stdout.ends_with("No problems found\n"), "{output}");
 }
 
 #[test]
 fn doctor_fails_with_the_next_step() {
     let home = with_markdown();
-    let fails = |name: &str, words: &[&str], part: &str| {
-        let outcome = doctor(&home, &[words, &["--json"]].concat());
+    let fails = |name: &str, args: &[&str], part: &str| {
+        let outcome = doctor(&home, &[args, &["--json"]].concat());
         assert_eq!(outcome.code, 1, "{outcome}");
         let findings = outcome.json();
         let check = check(&findings, name);
@@ -136,9 +136,9 @@ fn doctor_fails_with_the_next_step() {
     };
     fails("bases", &["--root", "nowhere"], "nowhere");
     fails("model", &["--model-path", "docs"], "docs");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = nobody.local_addr().unwrap().port();
-    drop(nobody);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = closed.local_addr().unwrap().port();
+    drop(closed);
     let url = format!("postgres://me:s3cret@127.0.0.1:{port}/team");
     fails("store", &["--store", &url], "postgres://me@127.0.0.1");
     write(&home.project().join("data/kenning.db"), "not a database, whatever its name says");
@@ -149,7 +149,7 @@ fn doctor_fails_with_the_next_step() {
 }
 
 #[test]
-fn doctor_finds_entries_that_lead_nowhere() {
+fn doctor_reports_entries_with_missing_paths() {
     let home = with_markdown();
     let gone = "{\"mcpServers\": {\"k\": {\"command\": \"/gone/kenning\", \"args\": [\"serve\"]}}}";
     write(&home.project().join(".mcp.json"), gone);
@@ -158,17 +158,17 @@ fn doctor_finds_entries_that_lead_nowhere() {
     write(&home.home().join(".cursor/mcp.json"), &moved);
     let outcome = doctor(&home, &[]);
     assert_eq!(outcome.code, 1);
-    assert!(outcome.stdout.contains("`/gone/kenning`, which is not there"), "{outcome}");
-    assert!(outcome.stdout.contains("names `/gone`, which is not there"), "{outcome}");
+    assert!(outcome.stdout.contains("`/gone/kenning`, which does not exist"), "{outcome}");
+    assert!(outcome.stdout.contains("names `/gone`, which does not exist"), "{outcome}");
     assert!(outcome.stdout.contains("next: `kenning install claude-code --scope project`"));
 }
 
 #[test]
-fn doctor_sees_a_port_that_is_taken() {
+fn doctor_warns_of_a_port_in_use() {
     let home = with_markdown();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let mut command = home.command(&["doctor", "--json"]);
-    let findings = home.outcome(command.env("KENNING_SERVER_PORT", port)).good().json();
+    let findings = home.outcome(command.env("KENNING_SERVER_PORT", port)).success().json();
     assert_eq!(check(&findings, "http port")["status"], "warn");
 }

@@ -70,7 +70,7 @@ pub(super) fn run(context: &Context, args: cli::Compose) -> Result<Exit, Failure
     let store = context.open_store()?;
     let library = context.open_embedded_library(store.as_ref())?;
     let registry = store.clone().map(|store| Registry::new(store));
-    let gaps = store.map(gaps::heard).transpose()?;
+    let gaps = store.map(gaps::open_gaps).transpose()?;
     let discovery = Arc::new(context.settings.discovery.clone());
     let catalog = Arc::new(context.catalog()?);
     let sources = DomainSources::new(&library, &discovery, &catalog, registry, gaps);

@@ -144,8 +144,8 @@ impl DomainSources {
 
     fn gaps(&self, params: &GapsParams) -> Result<GapsDigest, SourceError> {
         let gaps = self.gaps.as_ref().ok_or_else(|| failed(&"there is no store"))?;
-        // Until the end of today, so that the digest is the same all day.
-        let until = (super::gaps::now() / DAY + 1) * DAY;
+        // To the end of today, so that the same day says the same.
+        let until = (crate::commands::clock::now() / DAY + 1) * DAY;
         let from = until.saturating_sub(u64::from(params.days) * DAY);
         let report = gaps.report(&ReportRequest {
             project_id: params.project.clone(),

@@ -1,16 +1,17 @@
-//! Looks at everything that can be wrong and changes nothing: no folder is made, no table, no
-//! vector. Every finding comes with the next step.
+//! `doctor`: checks the installation and changes nothing: it creates no folder, no table and no
+//! vector. Every problem comes with the next step.
 //!
-//! [`rooms`] looks at what is served, [`around`] at what it is served to.
+//! [`services`] checks what the server serves from, [`environment`] the clients, git and network
+//! around it.
 
-mod around;
-mod rooms;
+mod environment;
+mod services;
 
 use kenning_settings::{Layers, Settings, Sources};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
-use crate::printer::Printer;
+use crate::printer::{Printer, count};
 
 #[derive(Serialize)]
 struct Findings {
@@ -68,15 +69,15 @@ pub(super) fn run(sources: Sources, printer: Printer) -> Result<Exit, Failure> {
     match Settings::load(sources) {
         Ok((settings, layers)) => {
             checks.push(settings_check(&layers));
-            checks.extend(rooms::checks(&settings, &layers));
-            checks.extend(around::checks());
+            checks.extend(services::checks(&settings, &layers));
+            checks.extend(environment::checks());
             #[cfg(unix)]
-            checks.extend(around::shared_server(&settings, &layers));
-            checks.push(around::port(&settings));
+            checks.extend(environment::shared_server(&settings, &layers));
+            checks.push(environment::port(&settings));
         }
         Err(error) => {
             checks.push(Check::fail("settings", error.into()));
-            checks.extend(around::checks());
+            checks.extend(environment::checks());
         }
     }
     let count = |status| checks.iter().filter(|check| check.status == status).count();
@@ -89,22 +90,22 @@ pub(super) fn run(sources: Sources, printer: Printer) -> Result<Exit, Failure> {
         checks,
     };
     printer.answer(&findings, text)?;
-    Ok(if findings.failed == 0 { Exit::Success } else { Exit::Failure })
+    Ok(Exit::success_if(findings.failed == 0))
 }
 
 fn program() -> Check {
-    let place = std::env::current_exe().map(|path| path.display().to_string());
-    let place = place.unwrap_or_else(|error| format!("somewhere: {error}"));
-    Check::ok("version", format!("{}, {place}", env!("CARGO_PKG_VERSION")))
+    let path = std::env::current_exe().map(|path| path.display().to_string());
+    let path = path.unwrap_or_else(|error| format!("at an unknown path: {error}"));
+    Check::ok("version", format!("{}, {path}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Where settings come from, other than from the defaults.
+/// Names the files, variables and flags that the settings come from.
 fn settings_check(layers: &Layers) -> Check {
     let mut origins: Vec<_> = layers.entries().map(|(_, _, origin)| origin).collect();
     origins.sort();
     origins.dedup();
-    let shown: Vec<String> = origins.iter().map(ToString::to_string).collect();
-    Check::ok("settings", format!("from {}", shown.join(", ")))
+    let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
+    Check::ok("settings", format!("from {}", origins.join(", ")))
 }
 
 fn text(findings: &Findings) -> String {
@@ -122,8 +123,8 @@ fn text(findings: &Findings) -> String {
         }
     }
     let counts = match (findings.warned, findings.failed) {
-        (0, 0) => "all is well".to_owned(),
-        (warned, failed) => format!("{failed} failed, {warned} to look at"),
+        (0, 0) => "No problems found".to_owned(),
+        (warned, failed) => format!("{failed} failed, {}", count(warned, "warning")),
     };
     out + &counts
 }

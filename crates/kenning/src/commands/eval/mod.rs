@@ -1,4 +1,4 @@
-//! How good it is, measured.
+//! `eval`: measures search and the use of tools by models.
 
 mod retrieval;
 mod tools;

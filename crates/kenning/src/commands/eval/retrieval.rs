@@ -1,3 +1,6 @@
+//! `eval retrieval`: measures search on a set of documents with known answers, in the files that
+//! BEIR data sets use.
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -32,7 +35,7 @@ struct Judgement {
 
 pub(super) fn run(context: &Context, folder: &Path) -> Result<Exit, Failure> {
     let corpus: Vec<Entry> = lines(&folder.join("corpus.jsonl"))?;
-    // Documents are told apart by number: ids of a set may be anything.
+    // Paths are numbers, because the ids of a set may hold any character.
     let paths: HashMap<String, String> =
         corpus.iter().enumerate().map(|(n, entry)| (entry.id.clone(), format!("{n}.md"))).collect();
     let documents = corpus.iter().map(|entry| {
@@ -46,11 +49,10 @@ pub(super) fn run(context: &Context, folder: &Path) -> Result<Exit, Failure> {
     context.embed(&library, Context::vector_cache(store.as_ref()))?;
     let judged = judged(folder, &paths)?;
     let evaluation = library.snapshot().evaluate(&judged)?;
-    context.printer.answer(&evaluation, text)?;
-    Ok(Exit::Success)
+    context.answer(&evaluation, text)
 }
 
-/// Questions with at least one answer.
+/// The queries that have at least one relevant document.
 fn judged(folder: &Path, paths: &HashMap<String, String>) -> Result<Vec<Judged>, Failure> {
     let mut relevant: HashMap<String, HashMap<String, f64>> = HashMap::new();
     for judgement in lines::<Judgement>(&folder.join("qrels.jsonl"))? {
@@ -70,7 +72,7 @@ fn judged(folder: &Path, paths: &HashMap<String, String>) -> Result<Vec<Judged>,
 
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let text = fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("`{}` cannot be read: {error}", path.display()))
+        Failure::usage(format!("cannot read `{}`: {error}", path.display()))
             .hint("a set is a folder with corpus.jsonl, queries.jsonl and qrels.jsonl")
     })?;
     let parse = |(n, line): (usize, &str)| {

@@ -1,15 +1,15 @@
-//! What a client's file says about servers, whatever its format.
+//! Reads and edits the servers in a client's file, whatever its format.
 
 use kenning_catalog::clients::{Client, Format, ServerEntry, snippet};
 use serde_json::{Map, Value};
 
 use super::{json, toml, yaml};
 
-/// Why a text cannot be worked on.
+/// Why a text cannot be read or edited.
 #[derive(Debug)]
 pub(in crate::commands) struct Unusable(pub(in crate::commands) String);
 
-/// The servers that are listed, by name.
+/// The configured servers, by name.
 pub(in crate::commands) fn servers(
     client: &Client,
     text: &str,
@@ -21,8 +21,8 @@ pub(in crate::commands) fn servers(
     }
 }
 
-/// The text with this entry in it. What somebody added to the entry stays, as does everything
-/// else in the text, to the letter.
+/// The text with this entry inserted or updated. Fields that the user added to the entry, and
+/// every other character of the text, stay.
 pub(super) fn put(
     client: &Client,
     text: &str,
@@ -43,10 +43,10 @@ pub(super) fn put(
 }
 
 /// The text without this entry.
-pub(super) fn take(client: &Client, text: &str, name: &str) -> Result<String, Unusable> {
+pub(super) fn remove(client: &Client, text: &str, name: &str) -> Result<String, Unusable> {
     match client.format {
-        Format::Json | Format::Jsonc => json::take(text, &client.servers, name),
-        Format::Toml => toml::take(text, &client.servers, name),
+        Format::Json | Format::Jsonc => json::remove(text, &client.servers, name),
+        Format::Toml => toml::remove(text, &client.servers, name),
         Format::Yaml => {
             refuse_edited(client, text, name)?;
             Ok(String::new())
@@ -54,8 +54,8 @@ pub(super) fn take(client: &Client, text: &str, name: &str) -> Result<String, Un
     }
 }
 
-/// A file that is written whole is replaced only if it is as we wrote it: a comment or a key that
-/// somebody added would be lost.
+/// YAML is written whole, so a file is replaced only if it is as we wrote it: comments and keys that
+/// the user added would be lost.
 fn refuse_edited(client: &Client, text: &str, name: &str) -> Result<(), Unusable> {
     if text.trim().is_empty() {
         return Ok(());
@@ -67,10 +67,10 @@ fn refuse_edited(client: &Client, text: &str, name: &str) -> Result<(), Unusable
     {
         return Ok(());
     }
-    Err(Unusable(format!("it holds more than the server `{name}` as it was written")))
+    Err(Unusable(format!("it holds more than the entry of `{name}`")))
 }
 
-/// The last look before a text is written: it can be read, and every other server is what it was.
+/// Checks an edit before it is written: the new text parses, and every other server is unchanged.
 pub(super) fn refuse_damage(
     client: &Client,
     old: &str,
@@ -85,10 +85,10 @@ pub(super) fn refuse_damage(
     if others(new)? == others(old)? {
         return Ok(());
     }
-    Err(Unusable("it is written in a way that cannot be changed without harm".to_owned()))
+    Err(Unusable("its formatting does not allow a safe edit".to_owned()))
 }
 
-/// Whether `entry` is there already, with or without what somebody added to it.
+/// Whether all fields of `entry` are there; the user may have added others.
 pub(super) fn holds(found: &Value, entry: &Value) -> bool {
     match (found, entry) {
         (Value::Object(found), Value::Object(entry)) => {
@@ -99,7 +99,7 @@ pub(super) fn holds(found: &Value, entry: &Value) -> bool {
 }
 
 /// The command that an entry runs, with its arguments.
-pub(in crate::commands) fn words(entry: &Value) -> Vec<String> {
+pub(in crate::commands) fn command_line(entry: &Value) -> Vec<String> {
     let list = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
         items.filter_map(|item| item.as_str().map(str::to_owned)).collect()
@@ -113,8 +113,7 @@ pub(in crate::commands) fn words(entry: &Value) -> Vec<String> {
 }
 
 fn described(name: &str, fields: &Map<String, Value>) -> ServerEntry {
-    let words = words(&Value::Object(fields.clone()));
-    let mut words = words.into_iter();
+    let mut words = command_line(&Value::Object(fields.clone())).into_iter();
     ServerEntry {
         name: name.to_owned(),
         command: words.next().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Somebody else's file: read whole, changed whole or not at all, and never without a copy.
+//! A client's file, which belongs to the user: it is replaced atomically, and never without a backup.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,33 +12,33 @@ use crate::failure::Failure;
 
 const BOM: &str = "\u{feff}";
 
-/// A client's file, as it was read.
+/// A client's file as it was read.
 pub(super) struct ConfigFile {
     /// Where the client looks for it.
     pub(super) path: PathBuf,
-    /// Where it is, if `path` is a link.
+    /// Where `path` leads if it is a link.
     real: PathBuf,
-    /// `None` if there is none.
+    /// `None` if the file does not exist.
     text: Option<String>,
 }
 
 impl ConfigFile {
-    /// Links are followed, but out of a project only for the user.
+    /// Follows links, but in project scope never out of the project: a cloned repository must not
+    /// choose which file is written.
     pub(super) fn read(path: PathBuf, scope: Scope, project: &Path) -> Result<Self, Failure> {
-        let shown = path.display().to_string();
-        let refuse =
-            |error: std::io::Error| Failure::new(format!("`{shown}` cannot be read: {error}"));
+        let name = path.display().to_string();
+        let refuse = |error: std::io::Error| Failure::new(format!("cannot read `{name}`: {error}"));
         let is_link = fs::symlink_metadata(&path).is_ok_and(|about| about.is_symlink());
         let real = if is_link { path.canonicalize().map_err(refuse)? } else { path.clone() };
         if scope == Scope::Project
             && let Some(place) = outside(&real, project).map_err(refuse)?
         {
-            let message = format!("`{shown}` is behind a link that leads out of the project");
+            let message = format!("`{name}` is behind a link that leads out of the project");
             return Err(Failure::new(message).hint(format!("it leads to `{}`", place.display())));
         }
         let text = match fs::read(&real) {
             Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| {
-                Failure::new(format!("`{shown}` is not UTF-8 text")).hint("nothing was changed")
+                Failure::new(format!("`{name}` is not UTF-8 text")).hint("nothing was changed")
             })?),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(refuse(error)),
@@ -50,7 +50,7 @@ impl ConfigFile {
         self.text.is_some()
     }
 
-    /// What it says, without a byte order mark.
+    /// The text, without a byte order mark.
     pub(super) fn body(&self) -> &str {
         body(self.text.as_deref().unwrap_or_default())
     }
@@ -61,7 +61,7 @@ impl ConfigFile {
         self.path.with_file_name(name)
     }
 
-    /// The copy that an earlier change made. We make no links: one in its place is somebody else's.
+    /// The backup that an earlier change made. A link in its place is not ours and is ignored.
     pub(super) fn backup_body(&self) -> Option<String> {
         let backup = self.backup_path();
         let about = fs::symlink_metadata(&backup).ok()?;
@@ -69,8 +69,8 @@ impl ConfigFile {
         Some(body(&text).to_owned())
     }
 
-    /// Keeps what was read, with its permissions. Whatever has the copy's name is replaced itself,
-    /// not what a link of that name leads to.
+    /// Copies the text that was read, with the file's permissions. A link in the backup's place is
+    /// replaced and not followed.
     pub(super) fn back_up(&self) -> Result<PathBuf, Failure> {
         let backup = self.backup_path();
         let copied = (|| {
@@ -82,13 +82,13 @@ impl ConfigFile {
         })();
         copied.map_err(|error| {
             let (file, backup) = (self.path.display(), backup.display());
-            Failure::new(format!("`{file}` cannot be copied to `{backup}`: {error}"))
+            Failure::new(format!("cannot copy `{file}` to `{backup}`: {error}"))
                 .hint("nothing was changed")
         })?;
         Ok(backup)
     }
 
-    /// Puts the copy in its place again.
+    /// Replaces the file by its backup.
     pub(super) fn restore(&self) -> Result<(), Failure> {
         let backup = self.backup_path();
         let text = fs::read_to_string(&backup)?;
@@ -101,15 +101,14 @@ impl ConfigFile {
         Ok(fs::remove_file(&self.real)?)
     }
 
-    /// Writes a new body. A byte order mark stays.
+    /// Writes a new body and keeps a byte order mark.
     pub(super) fn write(&self, new: &str) -> Result<(), Failure> {
         let has_mark = self.text.as_ref().is_some_and(|text| text.starts_with(BOM));
         let mark = if has_mark { BOM } else { "" };
         self.replace(&format!("{mark}{new}"))
     }
 
-    /// Into a file besides, which then takes the place of the old one: whoever reads sees the
-    /// old text or the new one.
+    /// Writes to a temporary file and renames it, so that readers see the old text or the new one.
     fn replace(&self, text: &str) -> Result<(), Failure> {
         let written = (|| {
             let folder = self.real.parent().unwrap_or(Path::new("."));
@@ -119,19 +118,19 @@ impl ConfigFile {
             file.as_file().sync_all()?;
             Ok::<_, std::io::Error>(file)
         })();
-        let cannot = |error: std::io::Error| {
-            Failure::new(format!("`{}` cannot be written: {error}", self.path.display()))
+        let failed = |error: std::io::Error| {
+            Failure::new(format!("cannot write `{}`: {error}", self.path.display()))
         };
-        let file = written.map_err(cannot)?;
+        let file = written.map_err(failed)?;
         self.refuse_if_changed()?;
-        file.persist(&self.real).map_err(|error| cannot(error.error))?;
+        file.persist(&self.real).map_err(|error| failed(error.error))?;
         Ok(())
     }
 
     #[cfg(unix)]
     fn temporary(&self, folder: &Path) -> std::io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
-        // Those of the old file exactly; a new one gets what the user's mask leaves.
+        // An existing file keeps its permissions; a new one gets those of the user's umask.
         match fs::metadata(&self.real) {
             Ok(about) => {
                 let file = Builder::new().prefix(".kenning-").tempfile_in(folder)?;
@@ -150,7 +149,7 @@ impl ConfigFile {
         Builder::new().prefix(".kenning-").tempfile_in(folder)
     }
 
-    /// The client may be running, and writing as well.
+    /// A running client may write to its file at the same time.
     fn refuse_if_changed(&self) -> Result<(), Failure> {
         let now = match fs::read(&self.real) {
             Ok(bytes) => Some(bytes),
@@ -160,16 +159,16 @@ impl ConfigFile {
         if now.as_deref() == self.text.as_ref().map(String::as_bytes) {
             return Ok(());
         }
-        let message = format!("`{}` was changed by another program just now", self.path.display());
-        Err(Failure::new(message).hint("nothing was changed; run it again"))
+        let message = format!("`{}` was just changed by another program", self.path.display());
+        Err(Failure::new(message).hint("nothing was changed; run the command again"))
     }
 }
 
-/// Where a path really leads, if that is not inside the project. What is not there yet lies where
-/// the nearest folder that is there really is.
+/// The real path if it is outside of the project. A path that does not exist yet is judged by its
+/// nearest existing folder.
 fn outside(path: &Path, project: &Path) -> std::io::Result<Option<PathBuf>> {
-    let there = path.ancestors().find(|place| place.exists()).unwrap_or(project);
-    let (real, project) = (there.canonicalize()?, project.canonicalize()?);
+    let existing = path.ancestors().find(|folder| folder.exists()).unwrap_or(project);
+    let (real, project) = (existing.canonicalize()?, project.canonicalize()?);
     Ok((!real.starts_with(&project)).then_some(real))
 }
 

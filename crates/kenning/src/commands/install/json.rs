@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::config::Unusable;
 
-/// Comments and trailing commas are kept where they are; whether a client reads them is its
-/// business. Anything further is a mistake that should be seen.
+/// Comments and trailing commas are kept; whether a client accepts them is its business. Other
+/// deviations from JSON are errors.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -51,7 +51,7 @@ pub(super) fn put(
     Ok(root.to_string())
 }
 
-pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<String, Unusable> {
+pub(super) fn remove(text: &str, keys: &[String], name: &str) -> Result<String, Unusable> {
     let root = parse(text)?;
     if let Some(pair) = listed(&root, keys)?.and_then(|object| object.get(name)) {
         pair.remove();
@@ -104,7 +104,7 @@ fn input(value: &Value) -> CstInputValue {
 }
 
 fn no_object() -> Unusable {
-    Unusable("it holds no JSON object".to_owned())
+    Unusable("it is not a JSON object".to_owned())
 }
 
 fn not_an_object(key: &str) -> Unusable {

@@ -1,4 +1,4 @@
-//! All clients, with what is known of them on this machine.
+//! Lists all supported clients and their state on this machine.
 
 use kenning_catalog::clients::{self, Client, Scope};
 use serde::Serialize;
@@ -18,7 +18,7 @@ struct Listed {
 struct ListedClient {
     id: &'static str,
     name: &'static str,
-    /// Whether there are signs of it on this machine.
+    /// Whether it seems to be installed on this machine.
     detected: bool,
     scopes: Vec<ListedScope>,
 }
@@ -30,7 +30,7 @@ struct ListedScope {
     installed: bool,
 }
 
-/// The clients that there are signs of on this machine.
+/// The clients that seem to be installed on this machine.
 pub(in crate::commands) fn detected(machine: &Machine) -> Vec<&'static Client> {
     clients::all().iter().filter(|client| machine.has(client)).collect()
 }
@@ -38,7 +38,9 @@ pub(in crate::commands) fn detected(machine: &Machine) -> Vec<&'static Client> {
 pub(super) fn run(context: &Context, machine: &Machine) -> Result<Exit, Failure> {
     let clients = clients::all().iter().map(|client| listed(machine, client)).collect();
     context.printer.answer(&Listed { clients }, text)?;
-    context.printer.note("* is on this machine. `kenning install CLIENT` gives it the server");
+    context
+        .printer
+        .note("* found on this machine. `kenning install CLIENT` adds the server to a client.");
     Ok(Exit::Success)
 }
 
@@ -56,7 +58,7 @@ fn listed(machine: &Machine, client: &'static Client) -> ListedClient {
     }
 }
 
-/// `None` if that cannot be known.
+/// `None` if the client's file cannot be read.
 fn is_installed(machine: &Machine, client: &Client, scope: Scope) -> Option<bool> {
     let path = machine.file(client, scope, "kenning")?;
     let file = ConfigFile::read(path, scope, &machine.project).ok()?;

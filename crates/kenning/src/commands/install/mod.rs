@@ -1,16 +1,17 @@
-//! Giving the server to MCP clients, and taking it from them: `install`, `uninstall`.
+//! `install`, `uninstall`: adds the server to the configuration files of MCP clients and removes it.
 //!
-//! [`machine`] knows where things are, [`config`] what a client's file says, in the formats of
-//! [`json`], [`toml`] and [`yaml`], [`file`] how it is changed; [`list`] shows all clients.
+//! [`machine`] finds clients and their files, [`server_entry`] makes the entry, [`config`] edits the
+//! text in the formats of [`json`], [`toml`] and [`yaml`], [`file`] reads and replaces the file, and
+//! [`list`] lists all clients.
 
 pub(super) mod config;
 mod file;
 mod json;
 mod list;
 pub(super) mod machine;
+mod server_entry;
 mod toml;
 mod uninstall;
-mod words;
 mod yaml;
 
 use kenning_catalog::clients::{self, Client, Scope, ServerEntry};
@@ -21,14 +22,14 @@ use self::config::Unusable;
 use self::file::ConfigFile;
 use self::machine::Machine;
 use super::Context;
-use crate::cli::{EntryName, Global, Install, InstallScope};
+use crate::cli::{EntryName, Global, Install};
 use crate::failure::{Exit, Failure};
 use crate::printer;
 
 pub(super) use list::detected;
 pub(super) use uninstall::run as uninstall;
 
-/// What was done with one client.
+/// What was done to one client's file.
 #[derive(Debug, Serialize)]
 struct Done {
     client: &'static str,
@@ -37,10 +38,10 @@ struct Done {
     action: Action,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<Value>,
-    /// What the file was before.
+    /// Copy of the file from before the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<String>,
-    /// For the person at the terminal.
+    /// What the user should do next.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next: Vec<String>,
 }
@@ -58,45 +59,45 @@ enum Action {
     WouldRemove,
 }
 
-/// One entry of one client.
+/// One entry in one client's configuration.
 struct Target {
     client: &'static Client,
     scope: Scope,
     name: String,
 }
 
-pub(super) fn run(context: &Context, global: &Global, install: &Install) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, global: &Global, args: &Install) -> Result<Exit, Failure> {
     let machine = Machine::this()?;
-    if install.all_detected {
-        return all_detected(context, &machine, global, install);
+    if args.all_detected {
+        return all_detected(context, &machine, global, args);
     }
-    let Some(asked) = &install.client else {
+    let Some(client) = &args.client else {
         return list::run(context, &machine);
     };
-    let target = Target::new(find(asked)?, &install.entry)?;
-    let server = words::server(&machine, context, global, &target, &install.args)?;
-    if install.print {
+    let target = Target::new(find(client)?, &args.entry)?;
+    let server = server_entry::of(&machine, context, global, &target, &args.args)?;
+    if args.print {
         return print(context, &machine, &target, &server);
     }
-    let done = install_one(&machine, &target, &server, install)?;
+    let done = install_one(&machine, &target, &server, args)?;
     context.printer.answer(&done, text)?;
     note(context, &done);
     Ok(Exit::Success)
 }
 
-/// One that fails does not stop the others.
+/// Reports a client that fails and goes on with the others.
 fn all_detected(
     context: &Context,
     machine: &Machine,
     global: &Global,
-    install: &Install,
+    args: &Install,
 ) -> Result<Exit, Failure> {
     let mut all = Vec::new();
     let mut exit = Exit::Success;
     for client in detected(machine) {
-        let one = Target::new(client, &install.entry).and_then(|target| {
-            let server = words::server(machine, context, global, &target, &install.args)?;
-            install_one(machine, &target, &server, install)
+        let one = Target::new(client, &args.entry).and_then(|target| {
+            let server = server_entry::of(machine, context, global, &target, &args.args)?;
+            install_one(machine, &target, &server, args)
         });
         match one {
             Ok(done) => all.push(done),
@@ -114,13 +115,13 @@ fn install_one(
     machine: &Machine,
     target: &Target,
     server: &ServerEntry,
-    install: &Install,
+    args: &Install,
 ) -> Result<Done, Failure> {
     let entry = clients::entry(target.client, server);
     let file = target.read(machine)?;
     let body = file.body();
-    let usable = |problem| target.refuse(&file, problem);
-    let servers = config::servers(target.client, body).map_err(usable)?;
+    let refuse = |problem| target.refuse(&file, problem);
+    let servers = config::servers(target.client, body).map_err(refuse)?;
     let found = servers.into_iter().find(|(name, _)| *name == target.name).map(|(_, entry)| entry);
     if let Some(found) = &found {
         target.refuse_foreign(machine, &file, found)?;
@@ -128,20 +129,21 @@ fn install_one(
             return Ok(target.done(&file, Action::AlreadyInstalled, Some(entry)));
         }
     }
-    let new = config::put(target.client, body, &target.name, &entry).map_err(usable)?;
-    config::refuse_damage(target.client, body, &new, &target.name).map_err(usable)?;
+    let new = config::put(target.client, body, &target.name, &entry).map_err(refuse)?;
+    config::refuse_damage(target.client, body, &new, &target.name).map_err(refuse)?;
     let (action, would) = match found {
         Some(_) => (Action::Updated, Action::WouldUpdate),
         None => (Action::Installed, Action::WouldInstall),
     };
-    if install.dry_run {
+    if args.dry_run {
         return Ok(target.done(&file, would, Some(entry)));
     }
     let mut done = target.done(&file, action, Some(entry));
-    // An older copy, from before the first entry, is worth more than one that has it already.
-    let needs_none =
+    // A backup from before the first entry must stay, because `uninstall` restores it, and a file
+    // that holds nothing else needs none.
+    let is_covered =
         found.is_some_and(|found| target.is_origin(&file, &found) || target.is_all(&file, &found));
-    if file.exists() && !needs_none {
+    if file.exists() && !is_covered {
         done.backup = Some(file.back_up()?.display().to_string());
     }
     file.write(&new)?;
@@ -154,16 +156,15 @@ fn print(
     target: &Target,
     server: &ServerEntry,
 ) -> Result<Exit, Failure> {
-    let shown = clients::snippet(target.client, server);
     let entry = clients::entry(target.client, server);
-    context.printer.answer(&entry, |_| shown)?;
+    context.printer.answer(&entry, |_| clients::snippet(target.client, server))?;
     let path = target.path(machine)?;
-    context.printer.note(&format!("this belongs into {}", path.display()));
+    context.printer.note(&format!("paste this into {}", path.display()));
     Ok(Exit::Success)
 }
 
-fn find(asked: &str) -> Result<&'static Client, Failure> {
-    clients::find(asked).map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))
+fn find(name: &str) -> Result<&'static Client, Failure> {
+    clients::find(name).map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))
 }
 
 impl Target {
@@ -171,23 +172,27 @@ impl Target {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let name = entry.name.clone();
         if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-            return Err(Failure::usage(format!("--name {name}: not a name that all clients take"))
-                .hint("use letters, digits, `-` and `_`, at most 64 of them"));
+            return Err(Failure::usage(format!(
+                "--name {name}: not a name that all clients accept"
+            ))
+            .hint("use at most 64 letters, digits, `-` and `_`"));
         }
-        let scope = match entry.scope {
-            InstallScope::User => Scope::User,
-            InstallScope::Project => Scope::Project,
-        };
+        let scope = entry.scope;
         if client.place(scope).is_none() {
-            return Err(Failure::usage(format!("{} has no servers of a project", client.name))
-                .hint("leave out --scope project"));
+            return Err(Failure::usage(format!(
+                "{} has no configuration per project",
+                client.name
+            ))
+            .hint("omit --scope project"));
         }
         Ok(Self { client, scope, name })
     }
 
     fn path(&self, machine: &Machine) -> Result<std::path::PathBuf, Failure> {
         let path = machine.file(self.client, self.scope, &self.name);
-        path.ok_or_else(|| Failure::new(format!("{} is not for this system", self.client.name)))
+        path.ok_or_else(|| {
+            Failure::new(format!("{} does not exist for this operating system", self.client.name))
+        })
     }
 
     fn read(&self, machine: &Machine) -> Result<ConfigFile, Failure> {
@@ -197,11 +202,12 @@ impl Target {
     fn refuse(&self, file: &ConfigFile, problem: Unusable) -> Failure {
         let Unusable(problem) = problem;
         let id = &self.client.id;
-        Failure::new(format!("`{}` is left as it is: {problem}", file.path.display()))
-            .hint(format!("mend it, or paste what `kenning install {id} --print` shows yourself"))
+        Failure::new(format!("`{}` is left as it is: {problem}", file.path.display())).hint(
+            format!("correct it, or paste the output of `kenning install {id} --print` into it"),
+        )
     }
 
-    /// An entry of the same name may be somebody else's.
+    /// An entry of the same name may start another program.
     fn refuse_foreign(
         &self,
         machine: &Machine,
@@ -216,19 +222,19 @@ impl Target {
             .hint("choose another name with --name"))
     }
 
-    /// Whether the copy that is there is this file without the entry.
+    /// Whether the backup is this file without the entry.
     fn is_origin(&self, file: &ConfigFile, entry: &Value) -> bool {
         let Some(backup) = file.backup_body() else { return false };
         let servers = config::servers(self.client, &backup).unwrap_or_default();
         let has_entry = servers.iter().any(|(name, _)| *name == self.name);
-        let again = config::put(self.client, &backup, &self.name, entry);
-        !has_entry && again.is_ok_and(|again| again == file.body())
+        let reinstalled = config::put(self.client, &backup, &self.name, entry);
+        !has_entry && reinstalled.is_ok_and(|text| text == file.body())
     }
 
-    /// Whether the file holds the entry and nothing that was not written with it.
+    /// Whether the file holds nothing but the entry as we write it.
     fn is_all(&self, file: &ConfigFile, entry: &Value) -> bool {
         let alone = config::put(self.client, "", &self.name, entry);
-        alone.is_ok_and(|alone| alone == file.body())
+        alone.is_ok_and(|text| text == file.body())
     }
 
     fn done(&self, file: &ConfigFile, action: Action, entry: Option<Value>) -> Done {
@@ -253,22 +259,22 @@ impl Target {
 }
 
 fn text(done: &Done) -> String {
-    let did = match done.action {
+    let action = match done.action {
         Action::Installed => "installed in",
-        Action::Updated => "brought up to date in",
+        Action::Updated => "updated in",
         Action::AlreadyInstalled => "already installed in",
         Action::WouldInstall => "would be installed in",
-        Action::WouldUpdate => "would be brought up to date in",
+        Action::WouldUpdate => "would be updated in",
         Action::Removed => "removed from",
         Action::NothingToRemove => "not in",
         Action::WouldRemove => "would be removed from",
     };
-    let mut out = format!("{}: {did} {}", done.client, done.file);
+    let mut out = format!("{}: {action} {}", done.client, done.file);
     if let Some(entry) = &done.entry {
-        out += &format!("\n  runs    {}", config::words(entry).join(" "));
+        out += &format!("\n  runs    {}", config::command_line(entry).join(" "));
     }
     if let Some(backup) = &done.backup {
-        out += &format!("\n  before  {backup}");
+        out += &format!("\n  backup  {backup}");
     }
     out
 }

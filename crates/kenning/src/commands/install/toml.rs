@@ -42,13 +42,13 @@ pub(super) fn put(
         if !text.trim().is_empty() {
             added.decor_mut().set_prefix("\n");
         }
-        let shown = added.to_string();
+        let text_added = added.to_string();
         table.insert(name, Item::Table(added));
-        Ok(with_trailing_before(document, keys, name, &shown))
+        Ok(with_trailing_before(document, keys, name, &text_added))
     })
 }
 
-pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<String, Unusable> {
+pub(super) fn remove(text: &str, keys: &[String], name: &str) -> Result<String, Unusable> {
     with_newlines(text, |text| {
         let mut document = parse(text)?;
         let mut table: &mut dyn TableLike = document.as_table_mut();
@@ -57,12 +57,12 @@ pub(super) fn take(text: &str, keys: &[String], name: &str) -> Result<String, Un
             table = item.as_table_like_mut().ok_or_else(|| not_a_table(key))?;
         }
         let removed = table.remove(name);
-        let shown = document.to_string();
-        // At the end, what stands above the table is not about it alone.
+        let left = document.to_string();
+        // `put` moved comments at the end of the file above the table; they go back to the end.
         let prefix = removed.as_ref().and_then(Item::as_table).and_then(|t| t.decor().prefix());
         let prefix = prefix.and_then(|prefix| prefix.as_str()).unwrap_or_default();
-        let was_last = text.starts_with(&shown);
-        Ok(if was_last { shown + prefix.strip_suffix('\n').unwrap_or(prefix) } else { shown })
+        let was_last = text.starts_with(&left);
+        Ok(if was_last { left + prefix.strip_suffix('\n').unwrap_or(prefix) } else { left })
     })
 }
 
@@ -73,10 +73,10 @@ fn parse(text: &str) -> Result<DocumentMut, Unusable> {
 
 fn inner<'t>(table: &'t mut dyn TableLike, key: &str) -> Result<&'t mut dyn TableLike, Unusable> {
     let item = table.entry(key).or_insert_with(|| {
-        let mut made = Table::new();
-        // Shown only through what is in it.
-        made.set_implicit(true);
-        Item::Table(made)
+        let mut created = Table::new();
+        // Without a header of its own; its subtables have theirs.
+        created.set_implicit(true);
+        Item::Table(created)
     });
     item.as_table_like_mut().ok_or_else(|| not_a_table(key))
 }
@@ -93,7 +93,7 @@ fn set_fields(table: &mut dyn TableLike, entry: &Map<String, Value>) {
     }
 }
 
-/// As it is written without comments and spaces of its own.
+/// The value without its comments and spaces, for comparison.
 fn plain(value: &toml_edit::Value) -> String {
     let mut value = value.clone();
     value.decor_mut().clear();
@@ -116,12 +116,12 @@ fn converted(value: &Value) -> toml_edit::Value {
             pairs.collect::<InlineTable>().into()
         }
         Value::String(text) => text.as_str().into(),
-        // There is no such thing in TOML, and none in the table of clients.
+        // TOML has no null, and no client's entry needs one.
         Value::Null => "".into(),
     }
 }
 
-/// Comments at the end of a file are not about what is added after them.
+/// Comments at the end of a file stay before the table that is added after them.
 fn with_trailing_before(
     mut document: DocumentMut,
     keys: &[String],
@@ -147,7 +147,7 @@ fn with_trailing_before(
     document.to_string()
 }
 
-/// Works on line feeds, and gives back the line ends there were.
+/// Edits with `\n` and restores `\r\n` if the text uses it: the parser knows only one of them.
 fn with_newlines(
     text: &str,
     edit: impl FnOnce(&str) -> Result<String, Unusable>,
@@ -179,35 +179,35 @@ mod tests {
         let put = put(before, &keys, "k", entry.as_object().unwrap()).unwrap();
         assert_eq!(put, after);
         assert!(servers(&put, &keys).unwrap().contains(&("k".to_owned(), entry)));
-        assert_eq!(take(&put, &keys, "k").unwrap(), before);
+        assert_eq!(remove(&put, &keys, "k").unwrap(), before);
     }
 
     const ENTRY: &str = "[s.k]\ncommand = \"k\"\nargs = [\"serve\"]\n";
 
     #[test]
-    fn the_entry_comes_after_what_is_there() {
+    fn the_entry_is_added_at_the_end() {
         check("", ENTRY);
         check("a = 1\n", &format!("a = 1\n\n{ENTRY}"));
         check("[t]\na = 1\n", &format!("[t]\na = 1\n\n{ENTRY}"));
     }
 
     #[test]
-    fn comments_at_the_end_stay_where_they_are() {
+    fn comments_at_the_end_stay_in_place() {
         check("a = 1\n# end\n", &format!("a = 1\n# end\n\n{ENTRY}"));
         check("# only this\n", &format!("# only this\n\n{ENTRY}"));
         check("[s.x]\na = 1\n\n# end\n", &format!("[s.x]\na = 1\n\n# end\n\n{ENTRY}"));
     }
 
     #[test]
-    fn servers_on_one_line_are_still_all_there() {
+    fn inline_tables_keep_all_servers() {
         let keys = ["s".to_owned()];
         let entry = json!({"command": "k"});
         let put = put("s = { x = { a = 1 } } # all\n", &keys, "k", entry.as_object().unwrap());
         let put = put.unwrap();
         let both = [("x".to_owned(), json!({"a": 1})), ("k".to_owned(), entry)];
         assert_eq!(servers(&put, &keys).unwrap(), both);
-        let taken = take(&put, &keys, "k").unwrap();
-        assert_eq!(servers(&taken, &keys).unwrap(), both[..1]);
-        assert!(taken.ends_with("# all\n"), "{taken}");
+        let left = remove(&put, &keys, "k").unwrap();
+        assert_eq!(servers(&left, &keys).unwrap(), both[..1]);
+        assert!(left.ends_with("# all\n"), "{left}");
     }
 }

@@ -1,4 +1,4 @@
-//! Taking the server from a client: what is left is the file as it was.
+//! `uninstall`: removes the entry and restores the file as it was before `install`.
 
 use kenning_catalog::clients::Scope;
 
@@ -10,16 +10,16 @@ use crate::cli::Uninstall;
 use crate::commands::Context;
 use crate::failure::{Exit, Failure};
 
-pub(in crate::commands) fn run(context: &Context, uninstall: &Uninstall) -> Result<Exit, Failure> {
+pub(in crate::commands) fn run(context: &Context, args: &Uninstall) -> Result<Exit, Failure> {
     let machine = Machine::this()?;
-    let target = Target::new(find(&uninstall.client)?, &uninstall.entry)?;
-    let done = remove(&machine, &target, uninstall)?;
+    let target = Target::new(find(&args.client)?, &args.entry)?;
+    let done = remove(&machine, &target, args)?;
     context.printer.answer(&done, text)?;
     note(context, &done);
     Ok(Exit::Success)
 }
 
-fn remove(machine: &Machine, target: &Target, uninstall: &Uninstall) -> Result<Done, Failure> {
+fn remove(machine: &Machine, target: &Target, args: &Uninstall) -> Result<Done, Failure> {
     let file = target.read(machine)?;
     let servers = config::servers(target.client, file.body());
     let servers = servers.map_err(|problem| target.refuse(&file, problem))?;
@@ -30,7 +30,7 @@ fn remove(machine: &Machine, target: &Target, uninstall: &Uninstall) -> Result<D
         return Ok(done);
     };
     target.refuse_foreign(machine, &file, &entry)?;
-    if uninstall.dry_run {
+    if args.dry_run {
         return Ok(target.done(&file, Action::WouldRemove, Some(entry)));
     }
     let mut done = target.done(&file, Action::Removed, None);
@@ -39,7 +39,7 @@ fn remove(machine: &Machine, target: &Target, uninstall: &Uninstall) -> Result<D
     } else if target.is_all(&file, &entry) {
         file.delete()?;
     } else {
-        let left = config::take(target.client, file.body(), &target.name);
+        let left = config::remove(target.client, file.body(), &target.name);
         let left = left.and_then(|left| {
             config::refuse_damage(target.client, file.body(), &left, &target.name)?;
             Ok(left)
@@ -51,7 +51,7 @@ fn remove(machine: &Machine, target: &Target, uninstall: &Uninstall) -> Result<D
     Ok(done)
 }
 
-/// Whoever looks in one scope may have meant the other.
+/// A hint if the entry is in the other scope.
 fn elsewhere(machine: &Machine, target: &Target) -> Option<String> {
     let other = match target.scope {
         Scope::User => Scope::Project,
@@ -63,5 +63,5 @@ fn elsewhere(machine: &Machine, target: &Target) -> Option<String> {
     servers
         .iter()
         .any(|(name, _)| *name == target.name)
-        .then(|| format!("it is in {}: add --scope {}", file.path.display(), other.name()))
+        .then(|| format!("the entry is in {}: add --scope {}", file.path.display(), other.name()))
 }

@@ -1,5 +1,5 @@
-//! A YAML file that holds one server and nothing else. Such a file is written and removed whole,
-//! so that nothing in it has to be edited.
+//! A YAML file that holds one server and nothing else. It is written and removed whole, so that no
+//! YAML has to be edited.
 
 use serde_json::Value;
 

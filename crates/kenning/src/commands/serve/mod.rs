@@ -134,7 +134,10 @@ impl Opened {
         let selected = Selection::of(&context.settings, &context.layers)?.inventory();
         let library = Arc::new(context.open_library()?);
         let store = context.open_store()?;
-        let registry = store.clone().map(|store| registry::with_meaning(store, library.clone()));
+        let registry = store.clone().map(|store| {
+            let library = library.clone();
+            registry::with_semantic_ranking(store, move |text| library.embed(text))
+        });
         let gaps = store.clone().map(|store| gaps(store, library.clone()));
         let recording = Recording::start(context, store.as_ref(), gaps.clone())?;
         recording.record_offer(&selected);

@@ -19,7 +19,7 @@ use kenning_wrap::{Caller, Intent, Observed, Recorder, StoreSink};
 use serde_json::Value;
 
 use crate::commands::Context;
-use crate::commands::gaps::now;
+use crate::commands::clock::now;
 use crate::failure::Failure;
 
 /// How often asks are extracted from recorded calls.

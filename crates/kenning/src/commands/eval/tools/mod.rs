@@ -1,4 +1,5 @@
-//! Whether models choose the right tool with the right arguments, and what the answers cost.
+//! `eval tools`: whether a model chooses the right tool with the right arguments, and what the
+//! answers cost in tokens.
 
 mod model;
 mod scenarios;
@@ -11,8 +12,8 @@ use serde_json::{Map, Value};
 use self::model::Model;
 use self::score::{Outcome, Report};
 use self::server::Server;
-use super::super::Context;
 use crate::cli::EvalTools;
+use crate::commands::Context;
 use crate::failure::{Exit, Failure};
 
 const PROMPTS: &str = include_str!("../../../../../../data/eval/prompts.json");
@@ -22,44 +23,41 @@ struct Prompts {
     prompts: Vec<Prompt>,
 }
 
-/// What somebody might ask an agent, and the call that answers it.
+/// A user's request to an agent, and the call that answers it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Prompt {
     input: String,
     expected_tool: String,
-    /// Only what the request fixes; other arguments are free.
+    /// The arguments that the request determines; others are free.
     expected_args: Map<String, Value>,
 }
 
-pub(super) fn run(context: &Context, eval: &EvalTools) -> Result<Exit, Failure> {
+pub(super) fn run(context: &Context, args: &EvalTools) -> Result<Exit, Failure> {
     let prompts: Prompts = serde_json::from_str(PROMPTS).expect("the built-in prompts are tested");
     let mut prompts = prompts.prompts;
-    prompts.truncate(eval.limit.unwrap_or(usize::MAX));
+    prompts.truncate(args.limit.unwrap_or(usize::MAX));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let report = runtime.block_on(evaluate(context, eval, prompts))?;
-    context.printer.answer(&report, Report::to_markdown)?;
-    Ok(Exit::Success)
+    let report = runtime.block_on(evaluate(context, args, prompts))?;
+    context.answer(&report, Report::to_markdown)
 }
 
 async fn evaluate(
     context: &Context,
-    eval: &EvalTools,
+    args: &EvalTools,
     prompts: Vec<Prompt>,
 ) -> Result<Report, Failure> {
     let catalog = context.catalog()?;
     let server = Server::start().await?;
-    let model = match &eval.model {
-        Some(name) => Some(Model::new(name, eval.endpoint.as_deref())?),
-        None => None,
-    };
-    let bar = context.printer.progress("asking");
+    let model = args.model.as_deref();
+    let model = model.map(|name| Model::new(name, args.endpoint.as_deref())).transpose()?;
+    let bar = context.printer.progress("evaluating");
     bar.set_length(prompts.len() as u64);
     let mut outcomes = Vec::new();
     for prompt in prompts {
-        // Without a model, only names can be tried: free text is for the model to write.
-        let can_be_tried = model.is_some() || scenarios::TOOLS.contains(&&*prompt.expected_tool);
-        if !server.offers(&prompt.expected_tool) || !can_be_tried {
+        // Without a model only names can be checked: free text is what a model would write.
+        let is_checkable = model.is_some() || scenarios::TOOLS.contains(&&*prompt.expected_tool);
+        if !server.offers(&prompt.expected_tool) || !is_checkable {
             continue;
         }
         let outcome = match &model {
@@ -75,5 +73,5 @@ async fn evaluate(
     bar.finish_and_clear();
     let costs = scenarios::measure(&server, &catalog).await?;
     server.stop().await;
-    Ok(Report::new(eval.model.clone(), outcomes, costs))
+    Ok(Report::new(args.model.clone(), outcomes, costs))
 }

@@ -1,4 +1,4 @@
-//! A language model with our tools at hand.
+//! A language model that is offered our tools.
 
 use genai::Client;
 use genai::chat::{ChatRequest, Tool as ModelTool};
@@ -13,7 +13,7 @@ pub(super) struct Model {
     name: String,
 }
 
-/// What a model chose to call.
+/// A call that a model makes.
 pub(super) struct Call {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
@@ -24,16 +24,16 @@ impl Model {
         Ok(Self { client: model::client(endpoint)?, name: name.to_owned() })
     }
 
-    /// The first tool the model calls; `None` if it only talks.
+    /// The first call of the model; `None` if it answers in text.
     pub(super) async fn choose(
         &self,
         request: &str,
         tools: &[Tool],
     ) -> Result<Option<Call>, Failure> {
-        let request = ChatRequest::from_user(request).with_tools(tools.iter().map(described));
+        let request = ChatRequest::from_user(request).with_tools(tools.iter().map(model_tool));
         let answer = self.client.exec_chat(&self.name, request, None).await.map_err(|error| {
             Failure::new(format!("{} does not answer: {error}", self.name))
-                .hint("is the provider's key in the environment, and the endpoint right?")
+                .hint("check the provider's key in the environment, and the endpoint")
         })?;
         let first = answer.into_tool_calls().into_iter().next();
         Ok(first.map(|call| Call {
@@ -43,11 +43,11 @@ impl Model {
     }
 }
 
-fn described(tool: &Tool) -> ModelTool {
-    let described = ModelTool::new(tool.name.to_string())
+fn model_tool(tool: &Tool) -> ModelTool {
+    let converted = ModelTool::new(tool.name.to_string())
         .with_schema(Value::Object((*tool.input_schema).clone()));
     match &tool.description {
-        Some(text) => described.with_description(text.to_string()),
-        None => described,
+        Some(text) => converted.with_description(text.to_string()),
+        None => converted,
     }
 }

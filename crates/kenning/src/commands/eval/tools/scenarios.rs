@@ -1,4 +1,4 @@
-//! What five usual tasks cost in tokens, beside reading the raw data.
+//! The token cost of five typical tasks, compared with reading the raw data.
 
 use kenning_catalog::Catalog;
 use kenning_knowledge::count_tokens;
@@ -16,9 +16,9 @@ pub(super) const TOOLS: [&str; 4] =
 pub(super) struct Cost {
     pub(super) scenario: &'static str,
     pub(super) calls: usize,
-    /// The four tools' definitions, and every call with its answer.
+    /// Of the four tools' definitions, and of every call with its answer.
     pub(super) tokens: usize,
-    /// The files that hold the answer, without a space too many.
+    /// Of the files that hold the answer, as compact JSON.
     pub(super) raw_tokens: usize,
 }
 

@@ -1,32 +1,33 @@
-//! What was right, and a report of it.
+//! Scores calls and reports the results.
 
 use kenning_catalog::Catalog;
 use kenning_catalog::resolve::Resolved;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::super::super::catalog::embed;
 use super::Prompt;
 use super::model::Call;
 use super::scenarios::Cost;
 use super::server::Server;
+use crate::commands::context::embed;
 use crate::failure::Failure;
 
-/// What came of one request.
+/// The result of one request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Outcome {
     #[serde(flatten)]
     prompt: Prompt,
-    /// What the model called; absent without a model, or if it called nothing.
+    /// The tool that the model called; absent without a model, or if it called none.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     args: Option<Map<String, Value>>,
     right_tool: bool,
-    /// The right tool, the right arguments, and an answer to them.
+    /// Whether tool and arguments were right and the call was answered.
     right_args: bool,
-    /// The call had to be made again: an error, or a choice of several instead of an answer.
+    /// Whether the call would have to be repeated: it returned an error, or several candidates
+    /// instead of an answer.
     retry: bool,
 }
 
@@ -49,10 +50,10 @@ impl Outcome {
         };
         let answer = server.call(&tool, arguments.clone()).await?;
         let right_tool = tool == prompt.expected_tool;
-        let retry = answer.is_error || is_choice(&answer.content);
-        let fits = fits(&prompt.expected_args, &arguments, catalog);
+        let retry = answer.is_error || is_ambiguous(&answer.content);
+        let matches = args_match(&prompt.expected_args, &arguments, catalog);
         Ok(Self {
-            right_args: right_tool && fits && !retry,
+            right_args: right_tool && matches && !retry,
             prompt,
             tool: Some(tool),
             args: Some(arguments),
@@ -61,44 +62,48 @@ impl Outcome {
         })
     }
 
-    /// Without a model: whether the server answers the call that was expected.
+    /// Without a model: whether the server answers the expected call.
     pub(super) async fn of_expected(prompt: Prompt, server: &Server) -> Result<Self, Failure> {
         let answer = server.call(&prompt.expected_tool, prompt.expected_args.clone()).await?;
-        let retry = answer.is_error || is_choice(&answer.content);
+        let retry = answer.is_error || is_ambiguous(&answer.content);
         Ok(Self { prompt, tool: None, args: None, right_tool: true, right_args: !retry, retry })
     }
 }
 
-/// Several matches where one answer was wanted.
-fn is_choice(answer: &Value) -> bool {
+/// Whether the server returned several candidates instead of an answer.
+fn is_ambiguous(answer: &Value) -> bool {
     let has_matches = answer["matches"].as_array().is_some_and(|matches| !matches.is_empty());
     has_matches && answer["capability"].is_null()
 }
 
-fn fits(expected: &Map<String, Value>, given: &Map<String, Value>, catalog: &Catalog) -> bool {
-    expected.iter().all(|(key, wanted)| {
-        given.get(key).is_some_and(|given| is_same(key, wanted, given, catalog))
+fn args_match(
+    expected: &Map<String, Value>,
+    given: &Map<String, Value>,
+    catalog: &Catalog,
+) -> bool {
+    expected.iter().all(|(key, expected)| {
+        given.get(key).is_some_and(|given| is_same(key, expected, given, catalog))
     })
 }
 
-/// Names are the same if they mean the same; lists, whatever their order.
-fn is_same(key: &str, wanted: &Value, given: &Value, catalog: &Catalog) -> bool {
-    match (wanted, given) {
-        (Value::String(wanted), Value::String(given)) => {
+/// Names are equal if they resolve to the same agent or capability; lists, in any order.
+fn is_same(key: &str, expected: &Value, given: &Value, catalog: &Catalog) -> bool {
+    match (expected, given) {
+        (Value::String(expected), Value::String(given)) => {
             let (a, b) = match key {
-                "agent" | "agents" => (agent(wanted, catalog), agent(given, catalog)),
-                "capability" => (capability(wanted, catalog), capability(given, catalog)),
+                "agent" | "agents" => (agent(expected, catalog), agent(given, catalog)),
+                "capability" => (capability(expected, catalog), capability(given, catalog)),
                 _ => (None, None),
             };
-            (a.is_some() && a == b) || wanted.trim().eq_ignore_ascii_case(given.trim())
+            (a.is_some() && a == b) || expected.trim().eq_ignore_ascii_case(given.trim())
         }
-        (Value::Array(wanted), Value::Array(given)) => {
+        (Value::Array(expected), Value::Array(given)) => {
             let has = |value: &Value| given.iter().any(|other| is_same(key, value, other, catalog));
-            wanted.len() == given.len() && wanted.iter().all(has)
+            expected.len() == given.len() && expected.iter().all(has)
         }
-        (Value::Object(wanted), Value::Object(given)) => fits(wanted, given, catalog),
-        (Value::Number(wanted), Value::Number(given)) => wanted.as_f64() == given.as_f64(),
-        (wanted, given) => wanted == given,
+        (Value::Object(expected), Value::Object(given)) => args_match(expected, given, catalog),
+        (Value::Number(expected), Value::Number(given)) => expected.as_f64() == given.as_f64(),
+        (expected, given) => expected == given,
     }
 }
 
@@ -116,11 +121,11 @@ fn capability(name: &str, catalog: &Catalog) -> Option<String> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
-    /// Absent when none was asked.
+    /// Absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     prompts: usize,
-    /// Absent without a model: it was not measured.
+    /// Measured only with a model, as are the next two.
     #[serde(skip_serializing_if = "Option::is_none")]
     invocation_accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +135,7 @@ pub(super) struct Report {
     /// Without a model: the share of expected calls that the server answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution_accuracy: Option<f64>,
-    /// Tokens of tool definitions, calls and answers, beside those of the raw data.
+    /// Tokens of tool definitions, calls and answers, compared with those of the raw data.
     token_costs: Vec<Cost>,
     token_share: f64,
     outcomes: Vec<Outcome>,
@@ -142,15 +147,15 @@ impl Report {
             outcomes.iter().filter(|outcome| is(outcome)).count() as f64
                 / outcomes.len().max(1) as f64
         };
-        let asked = model.is_some();
+        let has_model = model.is_some();
         let ours: usize = costs.iter().map(|cost| cost.tokens).sum();
         let raw: usize = costs.iter().map(|cost| cost.raw_tokens).sum();
         Self {
             prompts: outcomes.len(),
-            invocation_accuracy: asked.then(|| share(|outcome| outcome.right_tool)),
-            argument_accuracy: asked.then(|| share(|outcome| outcome.right_args)),
-            retry_rate: asked.then(|| share(|outcome| outcome.retry)),
-            resolution_accuracy: (!asked).then(|| share(|outcome| outcome.right_args)),
+            invocation_accuracy: has_model.then(|| share(|outcome| outcome.right_tool)),
+            argument_accuracy: has_model.then(|| share(|outcome| outcome.right_args)),
+            retry_rate: has_model.then(|| share(|outcome| outcome.retry)),
+            resolution_accuracy: (!has_model).then(|| share(|outcome| outcome.right_args)),
             token_share: ours as f64 / raw.max(1) as f64,
             token_costs: costs,
             model,
@@ -165,7 +170,7 @@ impl Report {
                 format!("# How {model} uses the tools\n\n{} requests.\n\n", self.prompts)
             }
             None => format!(
-                "# What the tools answer\n\n{} expected calls, no model: invocation accuracy was \
+                "# Answers of the tools\n\n{} expected calls without a model: invocation accuracy was \
                  not measured.\n\n",
                 self.prompts
             ),
@@ -176,7 +181,7 @@ impl Report {
             ("argument accuracy", self.argument_accuracy),
             ("retry rate", self.retry_rate),
             ("expected calls that are answered", self.resolution_accuracy),
-            ("tokens beside the raw JSON", Some(self.token_share)),
+            ("tokens compared with the raw JSON", Some(self.token_share)),
         ] {
             if let Some(share) = share {
                 out += &format!("| {name} | {} |\n", percent(share));
@@ -190,7 +195,7 @@ impl Report {
         }
         let wrong: Vec<&Outcome> = self.outcomes.iter().filter(|o| !o.right_args).collect();
         if !wrong.is_empty() {
-            out += "\n## Not right\n\n";
+            out += "\n## Wrong calls\n\n";
         }
         for outcome in wrong {
             let called = outcome.tool.as_deref().unwrap_or("nothing");

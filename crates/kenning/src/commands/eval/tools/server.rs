@@ -1,4 +1,4 @@
-//! This very binary as an MCP server, with a store of its own that is thrown away.
+//! This binary as an MCP server, with a temporary store of its own.
 
 use rmcp::model::{CallToolRequestParams, Tool};
 use rmcp::service::{RoleClient, RunningService};
@@ -15,7 +15,7 @@ pub(super) struct Server {
     _folder: TempDir,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Answer {
     pub(super) content: Value,
     pub(super) is_error: bool,
@@ -52,7 +52,7 @@ impl Server {
                 content: result.structured_content.unwrap_or_default(),
                 is_error: result.is_error == Some(true),
             }),
-            // Such as a tool that does not exist: the model's fault, not ours.
+            // Such as an unknown tool: a mistake of the model, which is scored.
             Err(ServiceError::McpError(error)) => {
                 Ok(Answer { content: Value::String(error.to_string()), is_error: true })
             }

@@ -105,7 +105,8 @@ impl Identity {
         let toolsets = Toolset::parse_list(&hello.toolsets).map_err(|error| error.to_string())?;
         let toolsets = toolsets.into_iter().collect();
         let selection = Selection { toolsets, read_only: hello.read_only, intent: hello.intent };
-        let missing = selection.toolsets.difference(&self.selection.toolsets).map(ToString::to_string);
+        let missing =
+            selection.toolsets.difference(&self.selection.toolsets).map(ToString::to_string);
         let missing: Vec<String> = missing.collect();
         if !missing.is_empty() {
             return Err(format!("it does not offer the toolset {}", missing.join(", ")));

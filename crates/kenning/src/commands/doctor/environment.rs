@@ -1,4 +1,4 @@
-//! What it is served to: clients, git, the network.
+//! Checks of the clients' configuration, the git hooks, a shared server and the HTTP port.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -35,13 +35,13 @@ fn all_clients(machine: &Machine) -> Vec<Check> {
         }
     }
     if checks.is_empty() {
-        let none = Check::warn("clients", "none has the server");
-        checks.push(none.next("`kenning install` lists those there are"));
+        let none = Check::warn("clients", "no MCP client is configured to start Kenning");
+        checks.push(none.next("`kenning install` lists the supported clients"));
     }
     checks
 }
 
-/// One for every entry that starts Kenning.
+/// One check for every entry that starts Kenning.
 fn client_checks(machine: &Machine, client: &Client, scope: Scope) -> Vec<Check> {
     let Some(file) = machine.file(client, scope, "kenning") else { return Vec::new() };
     let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
@@ -51,7 +51,9 @@ fn client_checks(machine: &Machine, client: &Client, scope: Scope) -> Vec<Check>
         Ok(servers) => servers,
         Err(Unusable(problem)) => {
             let check = Check::warn(name, format!("{}: {problem}", file.display()));
-            return vec![check.next(format!("mend it; {} may not read it either", client.name))];
+            return vec![
+                check.next(format!("correct the file; {} may fail to read it, too", client.name)),
+            ];
         }
     };
     let ours = servers.iter().filter(|(_, entry)| machine.is_ours(entry));
@@ -59,77 +61,76 @@ fn client_checks(machine: &Machine, client: &Client, scope: Scope) -> Vec<Check>
 }
 
 fn entry_check(client: &Client, scope: Scope, name: &str, file: &Path, entry: &Value) -> Check {
-    let words = config::words(entry);
-    let command = words.first().map(String::as_str).unwrap_or_default();
-    let again = format!("`kenning install {} --scope {}`", client.id, scope.name());
+    let command_line = config::command_line(entry);
+    let command = command_line.first().map(String::as_str).unwrap_or_default();
+    let reinstall = format!("`kenning install {} --scope {}`", client.id, scope.name());
     let exists = match Path::new(command) {
         path if path.is_absolute() => is_executable(path),
         _ => on_path(command).is_some(),
     };
     if !exists {
-        let problem = format!("{} runs `{command}`, which is not there", file.display());
-        return Check::fail(name, Failure::new(problem)).next(again);
+        let problem = format!("{} runs `{command}`, which does not exist", file.display());
+        return Check::fail(name, Failure::new(problem)).next(reinstall);
     }
-    if let Some(gone) = gone(&words) {
-        let problem = format!("{} names `{gone}`, which is not there", file.display());
-        let next = format!("{again}, in the folder that is meant");
+    if let Some(path) = missing_path(&command_line) {
+        let problem = format!("{} names `{path}`, which does not exist", file.display());
+        let next = format!("{reinstall}, in the right folder");
         return Check::fail(name, Failure::new(problem)).next(next);
     }
-    Check::ok(name, format!("{} runs {}", file.display(), words.join(" ")))
+    Check::ok(name, format!("{} runs {}", file.display(), command_line.join(" ")))
 }
 
-/// A path that was given with a flag and that leads nowhere.
-fn gone(words: &[String]) -> Option<&str> {
+/// A path in the flags that does not exist.
+fn missing_path(command_line: &[String]) -> Option<&str> {
     let flags = ["--root", "--config"];
-    let given = words.windows(2).filter(|pair| flags.contains(&pair[0].as_str()));
+    let given = command_line.windows(2).filter(|pair| flags.contains(&pair[0].as_str()));
     let mut paths = given.map(|pair| pair[1].split_once('=').map_or(pair[1].as_str(), |(_, p)| p));
     paths.find(|path| Path::new(path).is_absolute() && !Path::new(path).exists())
 }
 
 fn git_hook() -> Check {
     match hook::state() {
-        State::NoRepository => Check::ok("git hook", "this folder is in no git repository"),
-        State::Installed => Check::ok("git hook", "brings vectors up to date after every commit"),
-        State::Absent => Check::ok("git hook", "not installed").next(
-            "`kenning hook install` brings vectors up to date after every commit, if you like",
-        ),
-        State::Foreign => Check::ok("git hook", "there are hooks of somebody else"),
+        State::NoRepository => Check::ok("git hook", "this folder is not in a git repository"),
+        State::Installed => Check::ok("git hook", "installed; updates vectors after every commit"),
+        State::Absent => Check::ok("git hook", "not installed")
+            .next("optional: `kenning hook install` updates vectors after every commit"),
+        State::Foreign => Check::ok("git hook", "not installed; there are other hooks"),
     }
 }
 
-/// Whether servers on standard streams have one to share. Settings that do not even say which have
-/// been complained of already.
+/// Whether a server is running that clients on standard streams can share. `None` if the settings
+/// are too broken to find it, which another check reports.
 #[cfg(unix)]
 pub(super) fn shared_server(settings: &Settings, layers: &Layers) -> Option<Check> {
     let name = "shared server";
     if !settings.server.attach {
-        return Some(Check::ok(name, "not wanted: server.attach is false"));
+        return Some(Check::ok(name, "turned off: server.attach is false"));
     }
     Some(match daemon::probe(settings, layers).ok()? {
-        HostStatus::NoHost => Check::ok(name, "none runs; every client starts one of its own")
-            .next("`kenning serve --http` serves all clients of this project, if you like"),
+        HostStatus::NoHost => Check::ok(name, "not running; every client starts its own server")
+            .next("optional: `kenning serve --http` serves all clients of this project"),
         HostStatus::Running { pid, clients, socket } => {
             Check::ok(name, format!("process {pid} serves {clients} clients at {socket}"))
         }
         HostStatus::Refused { reason, socket } => {
-            let found = format!("one runs at {socket}, but {reason}");
-            Check::warn(name, found).next("start it again, with the settings of its clients")
+            let found = format!("running at {socket}, but {reason}");
+            Check::warn(name, found).next("restart it with the settings of its clients")
         }
     })
 }
 
-/// Whether `serve --http` could listen.
+/// Whether `serve --http` can listen.
 pub(super) fn port(settings: &Settings) -> Check {
     let (host, port) = (settings.server.host.as_str(), settings.server.port);
     let name = "http port";
     match TcpListener::bind((host, port)) {
         Ok(_) => Check::ok(name, format!("{host}:{port} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            Check::warn(name, format!("{host}:{port} is taken, perhaps by a server that runs"))
-                .next("`kenning serve --http 127.0.0.1:0` takes any free port")
+            Check::warn(name, format!("{host}:{port} is in use, perhaps by a running server"))
+                .next("`kenning serve --http 127.0.0.1:0` uses any free port")
         }
         Err(error) => {
-            let problem = format!("{host}:{port} cannot be listened on: {error}");
+            let problem = format!("cannot listen on {host}:{port}: {error}");
             Check::fail(name, Failure::new(problem)).next("set server.host and server.port")
         }
     }

@@ -1,4 +1,4 @@
-//! The words with which a client starts the server.
+//! The entry with which a client starts the server: command and arguments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,32 +11,32 @@ use crate::cli::Global;
 use crate::commands::Context;
 use crate::failure::Failure;
 
-pub(super) fn server(
+pub(super) fn of(
     machine: &Machine,
     context: &Context,
     global: &Global,
     target: &Target,
-    further: &[String],
+    serve_args: &[String],
 ) -> Result<ServerEntry, Failure> {
     let place = target.client.place(target.scope);
-    let names = |flag: &str| {
+    let has_flag = |flag: &str| {
         let with_value = format!("{flag}=");
-        further.iter().any(|word| word == flag || word.starts_with(&with_value))
+        serve_args.iter().any(|arg| arg == flag || arg.starts_with(&with_value))
     };
-    if global.store.is_some() || names("--store") {
-        let message = "--store may hold a password, which does not belong into a client's file";
+    if global.store.is_some() || has_flag("--store") {
+        let message = "--store may hold a password, which does not belong in a client's file";
         return Err(Failure::usage(message)
-            .hint("set `store.url` in your own settings, or KENNING_STORE_URL"));
+            .hint("set `store.url` in the user's settings, or KENNING_STORE_URL"));
     }
     let mut args = flags(machine, global, target.scope, place)?;
-    let is_located = !args.is_empty() || names("--root") || names("--config");
+    let is_located = !args.is_empty() || has_flag("--root") || has_flag("--config");
     if let Some(place) = place
         && !is_located
     {
-        args.extend(whereabouts(place, machine, context.layers.project_file())?);
+        args.extend(location_flags(place, machine, context.layers.project_file())?);
     }
     args.push("serve".to_owned());
-    args.extend(further.iter().cloned());
+    args.extend(serve_args.iter().cloned());
     Ok(ServerEntry {
         name: target.name.clone(),
         command: machine.command(target.client, target.scope)?,
@@ -45,23 +45,23 @@ pub(super) fn server(
     })
 }
 
-/// The flags that this command was given, for the server to have them as well.
+/// The flags of this command that the server needs, too.
 fn flags(
     machine: &Machine,
     global: &Global,
     scope: Scope,
     place: Option<&Place>,
 ) -> Result<Vec<String>, Failure> {
-    let mut words = Vec::new();
+    let mut flags = Vec::new();
     let mut add = |flag: &str, name: &str, path: &str| {
-        // In a project's file a path is the same for everybody who has the project.
+        // A project's file is shared, so a path in it stays relative to the project.
         let is_shared = scope == Scope::Project && Path::new(path).is_relative();
         let path = match place.and_then(|place| place.root.as_deref()) {
             Some(root) if is_shared => format!("{root}/{path}"),
             None if is_shared => path.to_owned(),
             _ => utf8(&machine.project.join(path))?,
         };
-        words.extend([flag.to_owned(), format!("{name}{path}")]);
+        flags.extend([flag.to_owned(), format!("{name}{path}")]);
         Ok::<_, Failure>(())
     };
     for root in &global.root {
@@ -79,11 +79,11 @@ fn flags(
     if let Some(path) = &global.catalog {
         add("--catalog", "", path)?;
     }
-    Ok(words)
+    Ok(flags)
 }
 
-/// What tells a server about this project that is not started in it.
-fn whereabouts(
+/// Flags that name the project, for clients that do not start servers in its folder.
+fn location_flags(
     place: &Place,
     machine: &Machine,
     settings: Option<&Path>,

@@ -1,4 +1,4 @@
-//! What is served: bases, model, store, vectors.
+//! Checks of bases, model, store and vectors.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use kenning_settings::{Layers, Settings};
 use kenning_store::{Location, Look, Schema, Store};
 
 use super::Check;
-use crate::commands::{data_folder, store_location};
+use crate::commands::context::store_location;
 use crate::failure::Failure;
+use crate::printer::count;
 
 pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -47,52 +48,50 @@ fn bases(library: &Library) -> Vec<Check> {
         let name = format!("base {}", base.name());
         let files = snapshot.roots().filter(|root| root.base().name() == base.name()).count();
         let nodes = snapshot.nodes().filter(|node| node.base().name() == base.name()).count();
-        let faults =
-            snapshot.diagnostics().iter().filter(|fault| fault.base == base.name()).count();
+        let diagnostics = snapshot.diagnostics().iter();
+        let problems = diagnostics.filter(|found| found.base == base.name()).count();
         let root = base.root().display();
-        let found = format!("{files} files, {nodes} nodes, {faults} to mend in {root}");
+        let found = format!(
+            "{}, {} and {} in {root}",
+            count(files, "file"),
+            count(nodes, "node"),
+            count(problems, "problem")
+        );
         if files == 0 {
             return Check::warn(name, format!("no Markdown in {root}"))
-                .next("name a folder with --root, or `kenning init`");
+                .next("name a folder with --root, or run `kenning init`");
         }
-        if faults > 0 {
-            return Check::warn(name, found).next("`kenning index` names file and line");
+        if problems > 0 {
+            return Check::warn(name, found)
+                .next("`kenning index` lists the problems with file and line");
         }
         Check::ok(name, found)
     };
     snapshot.bases().map(check).collect()
 }
 
-/// Where things are remembered, as for every other command.
-fn location(settings: &Settings, layers: &Layers) -> Result<Option<Location>, Failure> {
-    if let Some(location) = store_location(settings, layers)? {
-        return Ok(Some(location));
-    }
-    let folder = settings.storage_folder(layers)?.or_else(data_folder);
-    Ok(folder.map(Location::Folder))
-}
-
 fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
-    let location = match location(settings, layers) {
+    let location = match store_location(settings, layers) {
         Ok(Some(location)) => location,
         Ok(None) => {
-            let check = Check::warn("store", "there is no place to remember anything");
+            let check = Check::warn("store", "there is no folder for the store");
             return (check.next("set HOME, or index.storage_path"), None);
         }
         Err(failure) => return (Check::fail("store", failure), None),
     };
     match Store::look(&location) {
-        Ok(Look::Absent { place }) => {
-            (Check::ok("store", format!("{place} is made when it is needed")), None)
-        }
+        Ok(Look::Absent { place }) => (
+            Check::ok("store", format!("{place} does not exist yet; the first use creates it")),
+            None,
+        ),
         Ok(Look::Present { store, schema }) => {
             let check = schema_check(store.place(), schema);
             (check, (schema.found > 0).then_some(store))
         }
         Err(error) => {
             let next = match location {
-                Location::Folder(_) => "move the file away; vectors are computed anew",
-                Location::Postgres(_) => "is the server up, and the address right?",
+                Location::Folder(_) => "move the file away; vectors are computed again",
+                Location::Postgres(_) => "check that the server is up and the URL is right",
             };
             (Check::fail("store", Failure::from(error)).next(next), None)
         }
@@ -103,12 +102,12 @@ fn schema_check(place: &str, Schema { found, known }: Schema) -> Check {
     match found {
         found if found > known => {
             let problem =
-                format!("{place} has schema {found}, of a newer Kenning; this is {known}");
-            Check::fail("store", Failure::new(problem)).next("install that version of Kenning")
+                format!("{place} has schema {found}, which is newer than {known} of this version");
+            Check::fail("store", Failure::new(problem)).next("install a newer version of Kenning")
         }
         found if found < known => Check::ok(
             "store",
-            format!("{place}, schema {found}; the next use brings it to {known}"),
+            format!("{place}, schema {found}; the next use migrates it to {known}"),
         ),
         found => Check::ok("store", format!("{place}, schema {found}")),
     }
@@ -123,9 +122,10 @@ fn vectors(library: Library, model: Arc<Embedder>, store: Option<Store>) -> Chec
     Indexer::new(library.clone(), cache, model).load_cached();
     let coverage = library.snapshot().coverage();
     let Coverage { embedded, total } = coverage;
-    let found = format!("of {embedded} of {total} nodes are remembered");
+    let found = format!("stored for {embedded} of {total} nodes");
     if coverage.is_complete() {
         return Check::ok("vectors", found);
     }
-    Check::warn("vectors", found).next("`kenning index --embed`; a server does it by itself")
+    Check::warn("vectors", found)
+        .next("run `kenning index --embed`; a server computes them by itself")
 }
