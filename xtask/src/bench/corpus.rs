@@ -1,4 +1,4 @@
-//! Real Markdown that is at hand wherever this workspace builds.
+//! Real Markdown that is available wherever this workspace builds: READMEs of its dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::run::root;
 
 const FILES: usize = 250;
 const QUERIES: usize = 150;
-const LARGEST: u64 = 20_000;
+const MAX_BYTES: u64 = 20_000;
 
 pub(super) struct Corpus {
     pub(super) folder: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Corpus {
     pub(super) queries_file: PathBuf,
 }
 
-/// The READMEs of all dependencies, the larger ones cut out.
+/// The READMEs of the dependencies, without the largest, and sentences of them as queries.
 pub(super) fn gather(folder: &Path) -> Result<Corpus> {
     let corpus = folder.join("corpus");
     fs::create_dir_all(&corpus)?;
@@ -30,7 +30,7 @@ pub(super) fn gather(folder: &Path) -> Result<Corpus> {
     for package in packages {
         let Some(readme) = &package.readme else { continue };
         let path = package.manifest_path.with_file_name("").join(readme);
-        let small = fs::metadata(&path).is_ok_and(|file| file.len() <= LARGEST);
+        let small = fs::metadata(&path).is_ok_and(|file| file.len() <= MAX_BYTES);
         let Some(text) = small.then(|| fs::read_to_string(&path).ok()).flatten() else { continue };
         sentences.extend(text.lines().filter_map(sentence));
         fs::write(corpus.join(format!("{}-{}.md", package.name, package.version)), text)?;
@@ -47,8 +47,8 @@ pub(super) fn gather(folder: &Path) -> Result<Corpus> {
     Ok(Corpus { folder: corpus, files, queries, queries_file })
 }
 
-/// A smaller part, for what would take too long on all of it.
-pub(super) struct Part {
+/// Fewer files, for benchmarks that would take too long on all of them.
+pub(super) struct Sample {
     pub(super) files: Vec<PathBuf>,
     pub(super) questions: Vec<Question>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Question {
 
 impl Corpus {
     /// So many files from all over the corpus, and so many of their sentences.
-    pub(super) fn part(&self, files: usize, questions: usize) -> Result<Part> {
+    pub(super) fn sample(&self, files: usize, questions: usize) -> Result<Sample> {
         let mut all: Vec<PathBuf> =
             fs::read_dir(&self.folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
         all.sort();
@@ -77,11 +77,11 @@ impl Corpus {
             let from = from.map(|name| name.to_string_lossy().into_owned()).collect();
             Question { text, from }
         });
-        Ok(Part { questions: questions.collect(), files })
+        Ok(Sample { questions: questions.collect(), files })
     }
 }
 
-/// A line of prose, as long as what an agent asks.
+/// A line of prose that is as long as an agent's query.
 fn sentence(line: &str) -> Option<String> {
     let is_prose = line.starts_with(char::is_uppercase) && line.ends_with('.');
     let words = line.split_whitespace().count();
