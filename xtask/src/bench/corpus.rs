@@ -14,7 +14,6 @@ const MAX_BYTES: u64 = 20_000;
 
 pub(super) struct Corpus {
     pub(super) folder: PathBuf,
-    pub(super) files: usize,
     pub(super) queries: Vec<String>,
     pub(super) queries_file: PathBuf,
 }
@@ -44,7 +43,7 @@ pub(super) fn gather(folder: &Path) -> Result<Corpus> {
     let queries: Vec<String> = sentences.into_iter().step_by(step).take(QUERIES).collect();
     let queries_file = folder.join("queries.json");
     fs::write(&queries_file, serde_json::to_string(&queries)?)?;
-    Ok(Corpus { folder: corpus, files, queries, queries_file })
+    Ok(Corpus { folder: corpus, queries, queries_file })
 }
 
 /// Fewer files, for benchmarks that would take too long on all of them.

@@ -18,7 +18,6 @@ const STEEP: f64 = 1.15;
 /// What is counted, and what of it is measured.
 struct Subject {
     title: &'static str,
-    about: &'static str,
     rows: &'static [Row],
 }
 
@@ -45,13 +44,6 @@ const fn holds(key: &'static str, name: &'static str) -> Row {
 
 const NODES: Subject = Subject {
     title: "Nodes",
-    about: "Markdown files of eight nodes each, some 120 words a node ([the \
-            benchmark](../crates/knowledge/benches/growth.rs)), read from the disk; queries are \
-            the median of 100, edits of at most three. Every node has a random vector: the times are \
-            those of real ones, without the time to compute them. A query by meaning includes its \
-            own embedding. The keyword index and the vectors are in memory; the store keeps the \
-            vectors ([the benchmark](../crates/store/benches/growth/vectors.rs)), so that a start \
-            reads them instead of computing them.",
     rows: &[
         took("read_ms", "read and index by keyword"),
         took("load_ms", "read stored vectors"),
@@ -70,11 +62,6 @@ const NODES: Subject = Subject {
 
 const EVENTS: Subject = Subject {
     title: "Calls",
-    about: "Calls reported over thirty days in four projects, with one gap for every hundred of \
-            them, and as many records that one of 10,000 nodes was found ([the \
-            benchmark](../crates/store/benches/growth/events.rs)). `extract asks` processes 100 new \
-            calls of one project, of which half ask for something and half failed. The report is \
-            one project's last day, which has 1/120 of all calls.",
     rows: &[
         Row { key: "fill_per_s", name: "calls recorded, by 1,000", unit: Unit::PerSecond },
         took("append_ms", "record 100 calls"),
@@ -89,10 +76,6 @@ const EVENTS: Subject = Subject {
 
 const SKILLS: Subject = Subject {
     title: "Skills",
-    about: "Agents with a hundred skills each, and each skill with a version and a description \
-            that ten agents have ([the benchmark](../crates/store/benches/growth/skills.rs)). A \
-            query is answered by its words here; with the model, the meaning of every distinct \
-            skill is compared as well.",
     rows: &[
         Row { key: "fill_per_s", name: "skills imported", unit: Unit::PerSecond },
         took("register_ms", "register 1,000 in one call"),
@@ -128,16 +111,9 @@ pub(super) fn measure() -> Result<String> {
         let both = ["SQLite", "PostgreSQL"].into_iter();
         both.map(|on| Series::measure(on, |size| figures(&[what, on, size]))).collect()
     };
-    let (events, skills) = (on_both("events")?, on_both("skills")?);
-    let subjects = [(NODES, nodes), (EVENTS, events), (SKILLS, skills)];
-    let subjects = subjects.map(|(subject, series)| subject.table(&series));
-    Ok(format!(
-        "Each size runs in a process of its own, so that the memory is that size's. PostgreSQL has its \
-         default settings and was analysed after it was filled (`VACUUM ANALYZE`); memory is Kenning's \
-         alone, without PostgreSQL's. The exponent is the slope between the last two sizes on \
-         logarithmic axes: 0 does not grow, 1 is proportional, 2 is quadratic.\n\n{}",
-        subjects.join("\n\n")
-    ))
+    let tables =
+        [NODES.table(&nodes), EVENTS.table(&on_both("events")?), SKILLS.table(&on_both("skills")?)];
+    Ok(tables.join("\n\n"))
 }
 
 impl Series {
@@ -177,7 +153,7 @@ impl Subject {
         let sizes: Vec<u64> = SIZES.into_iter().filter(measured).collect();
         let columns = sizes.iter().map(|size| size_name(*size)).chain(["exponent".to_owned()]);
         let head = table_head(&columns.collect::<Vec<_>>());
-        let mut text = format!("### {}\n\n{}\n\n{head}", self.title, self.about);
+        let mut text = format!("### {}\n\n{head}", self.title);
         let mut steep = Vec::new();
         for row in self.rows {
             for one in series {

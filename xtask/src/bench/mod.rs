@@ -1,6 +1,6 @@
-//! `cargo xtask bench`: runs the benchmarks and writes their results, with the machine they ran on, into
-//! docs/benchmarks.md and docs/scaling.md. A section of those pages is the text between two comments
-//! that name it.
+//! `cargo xtask bench`: runs the benchmarks, and writes the tables of results with the machine they ran
+//! on into docs/benchmarks.md and docs/scaling.md. A section of those pages is the text between two
+//! comments that name it; what was measured and how is explained around them.
 
 mod corpus;
 mod growth;
@@ -32,7 +32,7 @@ struct Scale {
     memory_mb: usize,
 }
 
-/// Measures a section and returns its text.
+/// Measures a section and returns its tables.
 type Measure = fn() -> Result<String>;
 
 const SECTIONS: [(&str, Measure); 12] = [
@@ -40,9 +40,9 @@ const SECTIONS: [(&str, Measure); 12] = [
     ("servers", servers::measure),
     ("scale", scale),
     ("growth", growth::measure),
-    ("steps", steps),
-    ("store", store),
-    ("description", description),
+    ("steps", || benches(&["index", "embed", "lookup"])),
+    ("store", || benches(&["registry", "gaps"])),
+    ("description", || benches(&["capabilities", "generate"])),
     ("protocol", protocol::measure),
     ("wrap", wrap::measure),
     ("page", page),
@@ -90,9 +90,7 @@ fn scale() -> Result<String> {
     let Scale { read_s, embed_p50_ms, embed_p95_ms, discover_p50_ms, discover_p95_ms, memory_mb } =
         scale;
     Ok(format!(
-        "[The benchmark](../crates/knowledge/benches/scale.rs) gives every node a random vector: \
-         the times are those of real ones.\n\n\
-         | | |\n|---|---|\n\
+        "| | |\n|---|---|\n\
          | read and index by keyword | {read_s:.1} s |\n\
          | embed a task, median / 95th percentile | {embed_p50_ms:.1} / {embed_p95_ms:.1} ms |\n\
          | `discover_context` for it, which includes that | {discover_p50_ms:.1} / {discover_p95_ms:.1} ms |\n\
@@ -100,45 +98,6 @@ fn scale() -> Result<String> {
          | memory | {memory_mb} MB |\n",
         discover_p50_ms / embed_p50_ms,
         discover_p95_ms / embed_p95_ms,
-    ))
-}
-
-fn steps() -> Result<String> {
-    Ok(format!(
-        "2,000 files with 16,000 sections ([the benchmark](../crates/knowledge/benches/index.rs)): \
-         `open` reads and indexes all of them by keyword from nothing, `sync_nothing` finds that \
-         nothing changed, `sync_one_edit` reads one edited file, `search_keyword` answers one \
-         query.\n\n{}\n\
-         The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}\n\
-         The catalog ([the benchmark](../crates/catalog/benches/lookup.rs)): loading it, and one \
-         lookup by name, by alias, and by words that are ranked by similarity:\n\n{}",
-        divan_table(&bench("index")?),
-        divan_table(&bench("embed")?),
-        divan_table(&bench("lookup")?),
-    ))
-}
-
-fn store() -> Result<String> {
-    Ok(format!(
-        "The registry ([the benchmark](../crates/store/benches/registry.rs)), on both databases; \
-         PostgreSQL with its default settings, so that every answered write has reached the disk:\n\n\
-         ```text\n{}\n```\n\n\
-         Recording reported calls ([the benchmark](../crates/store/benches/gaps.rs)); each batch is on \
-         the disk before it is acknowledged:\n\n{}",
-        bench("registry")?.trim(),
-        divan_table(&bench("gaps")?),
-    ))
-}
-
-fn description() -> Result<String> {
-    Ok(format!(
-        "The server's description of itself ([the benchmark](../crates/mcp/benches/capabilities.rs)), \
-         10,000 reads of each resource:\n\n```text\n{}\n```\n\n\
-         A thousand contents of twenty lines generated, and generated and assembled into one file \
-         ([the benchmark](../crates/compose/benches/generate.rs)); every version and the file are on \
-         the disk when it ends:\n\n{}",
-        bench("capabilities")?.trim_end(),
-        divan_table(&bench("generate")?),
     ))
 }
 
@@ -153,12 +112,7 @@ struct PageTimes {
 
 fn page() -> Result<String> {
     let printed = bench("page")?;
-    let mut table = "10,000 nodes in 1,250 files, 100,000 calls recorded over thirty days and some \
-         6,000 gaps from them ([the benchmark](../crates/kenning/benches/page.rs)). One client requests \
-         each page over loopback, 200 times after three to warm up, and waits for the last byte. The \
-         goal is less than 50 ms.\n\n\
-         | page | median | 99th percentile | kB |\n|---|---|---|---|\n"
-        .to_owned();
+    let mut table = table_head(&["median", "99th percentile", "kB"]);
     for line in printed.lines().filter(|line| line.starts_with('{')) {
         let PageTimes { page, p50_ms, p99_ms, bytes } = serde_json::from_str(line)?;
         let path = page.split('/').map(|part| if part.starts_with("g-") { "ID" } else { part });
@@ -180,10 +134,15 @@ fn bench(name: &str) -> Result<String> {
     read(&mut cargo_command(&["bench", "--workspace", "--bench", name]))
 }
 
-/// The table in divan's output.
-fn divan_table(output: &str) -> String {
-    let lines: Vec<&str> = output.lines().skip_while(|line| !line.contains("fastest")).collect();
-    format!("```text\n{}\n```\n", lines.join("\n").trim_end())
+/// What benchmarks print, each as a block of text; of divan's output only its table.
+fn benches(names: &[&str]) -> Result<String> {
+    let block = |name: &&str| {
+        let printed = bench(name)?;
+        let is_divan = printed.contains("fastest");
+        let lines = printed.lines().skip_while(|line| is_divan && !line.contains("fastest"));
+        Ok(format!("```text\n{}\n```\n", lines.collect::<Vec<_>>().join("\n").trim()))
+    };
+    Ok(names.iter().map(block).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
 /// The first lines of a Markdown table.

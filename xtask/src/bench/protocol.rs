@@ -154,15 +154,7 @@ fn over_http(peers: &mut [Peer], costs: &mut [Costs], folder: &Path) -> Result<(
 
 fn table(peers: &[Peer], costs: &[Costs]) -> String {
     let columns = ["start", "stdio p50", "memory", "HTTP calls/s", "p99", "CPU per call"];
-    let mut out = format!(
-        "One small call over standard input and output, one after the other, in turns; and over \
-         HTTP as fast as `wrk` with {CONNECTIONS} connections is answered on the same two cores, the \
-         best of three turns. Kenning looks a capability up in its catalog, answers with 1.3 kB, which \
-         it sends as text and as data, records the call in its store, and counts it; the others only \
-         return their argument, or an answer of the same length. `start` is from the start of the \
-         process to the first answer. In brackets: Kenning's calls as a multiple.\n\n{}",
-        table_head(&columns)
-    );
+    let mut out = table_head(&columns);
     let ours = costs[0].calls_per_s;
     for (peer, costs) in peers.iter().zip(costs) {
         let Costs { start_ms, stdio_p50_us, memory_mb, calls_per_s, p99_ms, cpu_us } = costs;

@@ -30,6 +30,7 @@ const DURING_KILL: usize = 16;
 const SECONDS: u64 = 3;
 const READY_LIMIT: Duration = Duration::from_mins(2);
 
+const WRITE: &str = "register_agent_capabilities";
 const AGENTS: usize = 100;
 const SKILLS: usize = 20;
 
@@ -42,10 +43,7 @@ const CALLS: [(&str, &str); 4] = [
         "discover_context",
         r#"{"task_description":"review the security of a pull request in module %d"}"#,
     ),
-    (
-        "register_agent_capabilities",
-        r#"{"agent_id":%d,"capabilities":[{"skill_name":"skill-%d","version":"1.0.%d"}]}"#,
-    ),
+    (WRITE, r#"{"agent_id":%d,"capabilities":[{"skill_name":"skill-%d","version":"1.0.%d"}]}"#),
 ];
 
 fn name(replicas: usize) -> String {
@@ -62,7 +60,7 @@ struct Measured {
     best: (usize, Load),
     /// CPU time per call of replicas, `PostgreSQL`, balancer and `wrk`, in microseconds.
     cpu_us: [f64; 4],
-    /// How long `PostgreSQL` waited for the disk at each commit, in microseconds; `None` without commits.
+    /// How long `PostgreSQL` waited for the disk at each commit of a write, in microseconds.
     commit_us: Option<f64>,
     /// Cores that everything else on the machine kept busy.
     other_cores: f64,
@@ -90,17 +88,7 @@ pub(super) fn measure() -> Result<String> {
             killed = deployment.kill_one(folder.path())?;
         }
     }
-    let cores = std::thread::available_parallelism()?.get();
-    let mut text = format!(
-        "### Throughput\n\n\
-         `wrk` calls for {SECONDS} s over 1 to {} connections, each of which waits for its answer; the \
-         best of these, its connections in brackets, and the median and 99th percentile of its latency. \
-         Everything runs on the same {cores} cores, `wrk` and PostgreSQL included, so more replicas \
-         cannot hold more here: the table shows what they cost. On SQLite one process is called \
-         directly; replicas are called through the balancer, with a token.\n\n{}",
-        CONNECTIONS[CONNECTIONS.len() - 1],
-        table_head(&DEPLOYMENTS.map(name)),
-    );
+    let mut text = format!("### Throughput\n\n{}", table_head(&DEPLOYMENTS.map(name)));
     for (tool, _) in CALLS {
         text += &format!("| `{tool}` |");
         for replicas in DEPLOYMENTS {
@@ -112,22 +100,16 @@ pub(super) fn measure() -> Result<String> {
     }
     text += &format!("| memory of a process afterwards | {} |\n", memory.join(" | "));
     text += &format!("| calls recorded, of them dropped | {} |\n\n", recorded.join(" | "));
-    text += &format!(
-        "### Cost of a call\n\n\
-         CPU time per call in microseconds over {BUSY} connections, of all processes of each part, \
-         background work included. `commit` is how long PostgreSQL reports to wait for the disk at each \
-         commit. `other` is how many of the {cores} cores everything else on the machine used meanwhile: \
-         the nearer to 0, the better the figures.\n\n{}",
-        table_head(&["", "replicas", "PostgreSQL", "balancer", "`wrk`", "commit", "other"]),
-    );
-    for ((tool, replicas), measured) in &measured {
-        let Measured { cpu_us: [kenning, postgres, balancer, wrk], other_cores, .. } = measured;
-        let commit = measured.commit_us.map(|us| format!("{us:.0}")).unwrap_or_default();
-        text += &format!(
-            "| `{tool}` | {} | {kenning:.0} | {postgres:.0} | {balancer:.0} | {wrk:.0} | {commit} | \
-             {other_cores:.2} |\n",
-            name(*replicas)
-        );
+    let columns = ["", "replicas", "PostgreSQL", "balancer", "`wrk`", "commit", "other"];
+    text += &format!("### Cost of a call\n\n{}", table_head(&columns));
+    for (tool, _) in CALLS {
+        for replicas in DEPLOYMENTS {
+            let Measured { cpu_us, commit_us, other_cores, .. } = &measured[&(tool, replicas)];
+            let cpu = cpu_us.map(|us| format!("{us:.0}")).join(" | ");
+            let commit = commit_us.map(|us| format!("{us:.0}")).unwrap_or_default();
+            let name = name(replicas);
+            text += &format!("| `{tool}` | {name} | {cpu} | {commit} | {other_cores:.2} |\n");
+        }
     }
     Ok(format!("{text}\n### A killed replica\n\n{killed}"))
 }
@@ -209,7 +191,7 @@ impl Deployment {
                 .map(|skill| json!({"skill_name": format!("skill-{skill}"), "version": "1.0.0"}))
                 .collect();
             let arguments = json!({"agent_id": agent, "capabilities": skills});
-            client.call("register_agent_capabilities", &arguments)?.ok()?;
+            client.call(WRITE, &arguments)?.ok()?;
         }
         Ok(())
     }
@@ -258,7 +240,8 @@ impl Deployment {
             let load = wrk::run(&target, connections, SECONDS, folder)?;
             let failed = load.failed;
             ensure!(failed == 0.0, "{failed} of {tool} failed over {connections} connections");
-            if connections == 1 {
+            // Other tools commit nothing themselves, only the background batches of recorded calls.
+            if connections == 1 && tool == WRITE {
                 commit_us =
                     commits.zip(self.commits()).and_then(|((n, us), (later_n, later_us))| {
                         (later_n > n).then(|| (later_us - us) / (later_n - n))

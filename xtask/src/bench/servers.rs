@@ -210,9 +210,8 @@ fn changed(files: &Path, sample: &Sample) -> Result<usize> {
 
 fn table(sample: &Sample, rows: &[Row]) -> String {
     let ours = &rows[0];
-    let mut out = introduction(sample);
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    out += &table_head(&names);
+    let mut out = table_head(&names);
     let mut line = |what: &str, cell: &dyn Fn(&Row) -> String| {
         let cells: Vec<String> = rows.iter().map(cell).collect();
         out += &format!("| {what} | {} |\n", cells.join(" | "));
@@ -245,25 +244,6 @@ fn table(sample: &Sample, rows: &[Row]) -> String {
     line("their list", &beside(|row| row.list_bytes as f64 / 1e3, "kB"));
     line("source files it changed", &|row| row.changed.to_string());
     out
-}
-
-fn introduction(sample: &Sample) -> String {
-    format!(
-        "{} of the files of the first section and {} of their sentences as queries, ten results \
-         each, over stdio; every server has its own copy of the files. The number of files is what \
-         the slowest server indexes in a few minutes. Kenning, markdown-vault-mcp, basic-memory and \
-         mcp-local-rag search by keyword and by meaning, with the same 8-bit MiniLM, stored where \
-         each expects a downloaded model; each splits files into passages in its own way. qmd's own \
-         models (embedding, query expansion, re-ranking) cannot be downloaded here, so it searches by \
-         keyword only, and its index has no vectors: its times are for less work. A result is a \
-         passage for Kenning and mcp-local-rag, and a file for the others. A file counts as found if \
-         the answer names it, or a file with the same sentence. CPU time and memory are of all \
-         processes of a server. Kenning, markdown-vault-mcp and basic-memory notice the edit on \
-         their own; mcp-local-rag is told by its tool `sync_start`, and qmd by `qmd update`, which is \
-         included in the time. In brackets: the multiple of Kenning's value.\n\n",
-        sample.files.len(),
-        sample.questions.len(),
-    )
 }
 
 #[cfg(test)]

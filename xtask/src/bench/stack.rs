@@ -43,7 +43,7 @@ pub(super) fn measure() -> Result<String> {
         reference(&python, "onnx", &corpus, folder.path())?,
         reference(&python, "torch", &corpus, folder.path())?,
     ];
-    Ok(table(&corpus, &systems))
+    Ok(table(&systems))
 }
 
 fn kenning(corpus: &Corpus, folder: &Path) -> Result<Measured> {
@@ -122,7 +122,7 @@ fn reference(python: &Path, form: &str, corpus: &Corpus, folder: &Path) -> Resul
     Ok(measured)
 }
 
-fn table(corpus: &Corpus, [ours, peers @ ..]: &[Measured; 3]) -> String {
+fn table([ours, peers @ ..]: &[Measured; 3]) -> String {
     let row = |what: &str, unit: &str, of: fn(&Measured) -> f64| {
         let mut row = format!("| {what} | {:.3} {unit} |", of(ours));
         for peer in peers {
@@ -131,14 +131,7 @@ fn table(corpus: &Corpus, [ours, peers @ ..]: &[Measured; 3]) -> String {
         row + "\n"
     };
     format!(
-        "{} Markdown files, the READMEs of the crates that this workspace depends on, and {} of their \
-         sentences as queries. The Python stack ([the program](../xtask/peers/reference.py)) is MiniLM, \
-         FAISS and BM25 with reciprocal rank fusion, called in its own process; Kenning is called as an \
-         MCP server over stdio, and its times include that. Its packages: {}. In brackets: the multiple \
-         of Kenning's value.\n\n{}{}{}{}{}{}",
-        corpus.files,
-        corpus.queries.len(),
-        external::STACK_PACKAGES.map(|package| package.replace("==", " ")).join(", "),
+        "{}{}{}{}{}{}",
         table_head(&["Kenning", "Python, 8-bit", "Python, torch"]),
         row("index from nothing", "s", |m| m.index_s),
         row("hybrid query, median", "ms", |m| m.query_p50_ms),

@@ -188,23 +188,7 @@ fn rust(home: &Path) -> Result<Vec<Variant>> {
 fn table(running: &mut [Running]) -> String {
     let columns =
         ["p50", "more", "p99", "more", "CPU per call", "more", "memory", "more", "reports sent"];
-    let mut out = format!(
-        "{} calls over stdio of a server whose only tool returns its argument, {CALLS} at a time in \
-         turns with the others; the next turn begins when a variant has used no processor for {} ms. \
-         CPU and memory are of all processes of a variant: behind `kenning wrap` there are two, the \
-         proxy and the server. `more` is what is added to the plain server of the same language. \
-         Python is the official `mcp` 1.30.0 ([the server](../xtask/peers/recorded.py)), TypeScript the \
-         official SDK 1.32.2 ([the server](../xtask/peers/echo.mjs)), Rust is rmcp ([the \
-         server](../crates/mcp/examples/bare.rs)). [Kenning's \
-         layer](../examples/heard-server/src/main.rs) is in the process of the server, like the SDKs of \
-         mcpeye and MCPcat; that server has two tools and a router, the plain one neither. All report \
-         to a server on this machine that accepts everything, MCPcat without its diagnostics; \
-         `kenning wrap` without `--ingest` writes to its own store on the disk. mcpeye and MCPcat need \
-         a change in the server's code, `kenning wrap` needs one in the client's configuration.\n\n{}",
-        ROUNDS * CALLS,
-        QUIET.as_millis(),
-        table_head(&columns),
-    );
+    let mut out = table_head(&columns);
     let mut plain = [0.0; 4];
     for Running { variant, client, times, cpu_s } in running {
         times.sort_unstable();

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::events::Sender;
-use super::worker::{self, NewestShown, Worker};
+use super::worker::{self, ExpectedSkills, NewestShown, Worker};
 use super::{Options, SETTLE_LIMIT, Scenario, documents};
 use crate::client::{Client, HttpClient, StdioClient};
 use crate::process;
@@ -53,17 +53,18 @@ impl Servers {
             servers.http.push(server);
         }
         let catalog = servers.connect(0)?.call("lookup_capability", &worker::lookup())?.ok()?;
+        let worker = |client, peer, newest_shown, agent_id| {
+            let (catalog, skills) = (catalog.clone(), ExpectedSkills::new(agent_id));
+            Worker { client, peer, newest_shown, catalog, skills }
+        };
         let mut workers = Vec::new();
-        for number in 0..4 {
-            // Both clients of a server check that it does not go back to an older version.
-            let newest = match number % 2 {
-                0 => nothing_shown(),
-                _ => workers.last().map_or_else(nothing_shown, Worker::newest_shown),
-            };
-            let agent_id = servers.add_agent(number)?;
-            let (own, peer) = (servers.connect(number / 2)?, servers.connect(number / 2 + 1)?);
-            let own = Client::Http(own);
-            workers.push(Worker::new(own, Some(peer), agent_id, newest, catalog.clone()));
+        for number in 0..2 {
+            let newest_shown = nothing_shown();
+            for client in 0..2 {
+                let agent_id = servers.add_agent(2 * number + client)?;
+                let (own, peer) = (servers.connect(number)?, servers.connect(number + 1)?);
+                workers.push(worker(Client::Http(own), Some(peer), newest_shown.clone(), agent_id));
+            }
         }
         let stdio = [
             ("stdio client of a shared server", folder.to_path_buf(), Some(store)),
@@ -73,7 +74,7 @@ impl Servers {
         for (number, (name, home, store)) in stdio.into_iter().enumerate() {
             fs::create_dir_all(&home)?;
             let agent_id = servers.add_agent(4 + number)?;
-            let peer = if store.is_some() { Some(servers.connect(number)?) } else { None };
+            let peer = store.map(|_| servers.connect(number)).transpose()?;
             if peer.is_none() {
                 let mut add = kenning(&home, None);
                 add.args(["agents", "add", "alone", "--id", &agent_id.to_string()]);
@@ -83,8 +84,7 @@ impl Servers {
             serve.arg("serve").stderr(File::create(log(name))?);
             let client = StdioClient::start(&mut serve, options.length + 3 * SETTLE_LIMIT)?;
             servers.processes.push((client.pid(), name));
-            let client = Client::Stdio(client);
-            workers.push(Worker::new(client, peer, agent_id, nothing_shown(), catalog.clone()));
+            workers.push(worker(Client::Stdio(client), peer, nothing_shown(), agent_id));
         }
         Ok((servers, workers))
     }

@@ -18,6 +18,8 @@ use crate::client::{Client, HttpClient, ToolResult};
 /// Between two calls, to leave the servers processor time.
 const PAUSE: Duration = Duration::from_millis(10);
 const SKILLS: usize = 20;
+const RETRIEVE: &str = "retrieve_knowledge";
+const DISCOVER: &str = "discover_context";
 const SKILLS_TOOL: &str = "get_agent_capabilities";
 
 /// The newest version of each document that a server has shown. An older one after it is wrong.
@@ -27,11 +29,11 @@ pub(super) struct Worker {
     pub(super) client: Client,
     /// Another server on the same database, through which writes are read back. A worker without one
     /// has a store that never goes away.
-    peer: Option<HttpClient>,
-    newest_shown: NewestShown,
+    pub(super) peer: Option<HttpClient>,
+    pub(super) newest_shown: NewestShown,
     /// The answer that every server must give about the catalog at any time.
-    catalog: Value,
-    skills: ExpectedSkills,
+    pub(super) catalog: Value,
+    pub(super) skills: ExpectedSkills,
 }
 
 /// The arguments of the catalog lookup.
@@ -40,29 +42,15 @@ pub(super) fn lookup() -> Value {
 }
 
 impl Worker {
-    pub(super) fn new(
-        client: Client,
-        peer: Option<HttpClient>,
-        agent_id: usize,
-        newest_shown: NewestShown,
-        catalog: Value,
-    ) -> Self {
-        Self { client, peer, newest_shown, catalog, skills: ExpectedSkills::new(agent_id) }
-    }
-
-    pub(super) fn newest_shown(&self) -> NewestShown {
-        self.newest_shown.clone()
-    }
-
     pub(super) fn work(&mut self, scenario: &Scenario) {
         let mut random = Random::new(self.skills.agent_id);
         let mut version = 0;
         while !scenario.is_finished() {
             let document = random.below(COUNT);
             let outcome = match random.below(12) {
-                0..=2 => self.retrieve(scenario, document).map(drop),
-                3 | 4 => self.search(scenario, document),
-                5 => self.discover(scenario, document),
+                0..=2 => self.read(scenario, RETRIEVE, document).map(drop),
+                3 | 4 => self.read(scenario, "search_knowledge", document).map(drop),
+                5 => self.read(scenario, DISCOVER, document).map(drop),
                 6 | 7 => self.look_up(scenario),
                 8..=10 => {
                     version += 1;
@@ -87,49 +75,50 @@ impl Worker {
         Ok(answer.map(|answer| (answer, interval)))
     }
 
-    /// The version that is shown, if any.
-    fn retrieve(&mut self, scenario: &Scenario, document: usize) -> Result<Option<u32>> {
-        let newest = self.newest();
-        let arguments = json!({"ids": [id(document)]});
-        let answer = self.call(scenario, "retrieve_knowledge", &arguments)?;
-        let (answer, interval) = answer.context("retrieve_knowledge needs no store")?;
-        let node = &answer["nodes"][0];
-        let (title, text) = (node["title"].as_str(), node["content"].as_str().unwrap_or_default());
-        let version = title.and_then(parse_title).map(|(_, version)| version);
-        let sentence = version.map(|version| format!("This is version {version}. "));
-        let is_whole =
-            sentence.is_none_or(|it| text.contains(&it) && text.contains(&marker(document)));
-        ensure!(is_whole, "document {document}: title and text differ: {answer}");
-        self.check_version(scenario, document, title, &newest, interval)?;
-        Ok(version)
-    }
-
-    fn search(&mut self, scenario: &Scenario, document: usize) -> Result<()> {
-        let newest = self.newest();
+    /// Asks for a document with one of three tools, and checks the versions in the answer. Returns the
+    /// version of the document that is shown, if any.
+    fn read(
+        &mut self,
+        scenario: &Scenario,
+        tool: &'static str,
+        document: usize,
+    ) -> Result<Option<u32>> {
+        // Before the call: another client of the same server may see newer versions meanwhile.
+        let newest: Vec<u32> =
+            self.newest_shown.iter().map(|version| version.load(Ordering::SeqCst)).collect();
         let search_type = if document.is_multiple_of(2) { "keyword" } else { "hybrid" };
-        let arguments =
-            json!({"query": marker(document), "search_type": search_type, "max_results": 5});
-        let answer = self.call(scenario, "search_knowledge", &arguments)?;
-        let (answer, interval) = answer.context("search_knowledge needs no store")?;
-        let mut hits = answer["results"].as_array().into_iter().flatten();
-        let hit = hits.find(|hit| hit["id"] == id(document).as_str());
-        let title = hit.and_then(|hit| hit["title"].as_str());
-        self.check_version(scenario, document, title, &newest, interval)
-    }
-
-    /// Which documents are recommended is a matter of ranking; only their versions are checked.
-    fn discover(&mut self, scenario: &Scenario, document: usize) -> Result<()> {
-        let newest = self.newest();
         let task = format!("put the part {} in order", marker(document));
-        let answer = self.call(scenario, "discover_context", &json!({"task_description": task}))?;
-        let (answer, interval) = answer.context("discover_context needs no store")?;
-        for one in answer["recommendations"].as_array().into_iter().flatten() {
-            let title = one["title"].as_str().unwrap_or_default();
-            let (number, _) =
-                parse_title(title).with_context(|| format!("`{title}` is in no file"))?;
-            self.check_version(scenario, number, Some(title), &newest, interval)?;
+        let (arguments, list) = match tool {
+            RETRIEVE => (json!({"ids": [id(document)]}), "nodes"),
+            DISCOVER => (json!({"task_description": task}), "recommendations"),
+            _ => {
+                let query = marker(document);
+                (json!({"query": query, "search_type": search_type, "max_results": 5}), "results")
+            }
+        };
+        let answer = self.call(scenario, tool, &arguments)?;
+        let (answer, interval) = answer.with_context(|| format!("{tool} needs no store"))?;
+        let mut wanted = None;
+        for shown in answer[list].as_array().into_iter().flatten() {
+            let title = shown["title"].as_str().unwrap_or_default();
+            let parsed = parse_title(title);
+            let (number, version) =
+                parsed.with_context(|| format!("{tool}: {shown} is in no file"))?;
+            let says_version = format!("This is version {version}. ");
+            let text = shown["content"].as_str().unwrap_or_default();
+            let is_whole = text.contains(&says_version) && text.contains(&marker(number));
+            ensure!(is_whole || tool != RETRIEVE, "title and text differ: {shown}");
+            self.check_version(scenario, number, Some(version), &newest, interval)?;
+            if shown["id"] == id(document).as_str() {
+                ensure!(number == document, "document {document} is titled `{title}`");
+                wanted = Some(version);
+            }
         }
-        Ok(())
+        // An existing document must be found, but need not be recommended.
+        if wanted.is_none() && tool != DISCOVER {
+            self.check_version(scenario, document, None, &newest, interval)?;
+        }
+        Ok(wanted)
     }
 
     fn look_up(&mut self, scenario: &Scenario) -> Result<()> {
@@ -139,23 +128,15 @@ impl Worker {
         Ok(())
     }
 
-    /// Read before a call: another client of the same server may see newer versions meanwhile.
-    fn newest(&self) -> Vec<u32> {
-        self.newest_shown.iter().map(|version| version.load(Ordering::SeqCst)).collect()
-    }
-
-    /// Compares the version in a title with the file's history and with what the server showed before.
+    /// Compares a shown version with the file's history and with what the server showed before.
     fn check_version(
         &self,
         scenario: &Scenario,
         document: usize,
-        title: Option<&str>,
+        version: Option<u32>,
         newest: &[u32],
         interval: Interval,
     ) -> Result<()> {
-        let version = title.and_then(parse_title).filter(|(number, _)| *number == document);
-        let version = version.map(|(_, version)| version);
-        ensure!(title.is_none() || version.is_some(), "document {document} is titled {title:?}");
         let lag = scenario.documents.history(document).lag(version, interval);
         let lag = lag.with_context(|| format!("document {document} never was {version:?}"))?;
         scenario.record(|measurements| measurements.lag(lag));
@@ -219,10 +200,10 @@ impl Worker {
         let began = Instant::now();
         for document in 0..COUNT {
             let current = scenario.documents.history(document).current();
-            let mut shown = self.retrieve(scenario, document)?;
+            let mut shown = self.read(scenario, RETRIEVE, document)?;
             while shown != current && began.elapsed() < SETTLE_LIMIT {
                 thread::sleep(Duration::from_millis(100));
-                shown = self.retrieve(scenario, document)?;
+                shown = self.read(scenario, RETRIEVE, document)?;
             }
             let agent_id = self.skills.agent_id;
             ensure!(
@@ -284,7 +265,7 @@ type Skill = (u64, bool);
 
 /// What the registry may hold for an agent. Only one worker writes to it, so only an unacknowledged
 /// write leaves more than one possibility, until one of them is observed.
-struct ExpectedSkills {
+pub(super) struct ExpectedSkills {
     agent_id: usize,
     /// `None` is a skill that is not registered.
     skills: BTreeMap<String, Vec<Option<Skill>>>,
@@ -292,7 +273,7 @@ struct ExpectedSkills {
 }
 
 impl ExpectedSkills {
-    fn new(agent_id: usize) -> Self {
+    pub(super) fn new(agent_id: usize) -> Self {
         Self { agent_id, skills: BTreeMap::new(), acknowledged: 0 }
     }
 
@@ -362,11 +343,11 @@ mod tests {
         skills.written("a", (1, true), true);
         skills.written("a", (2, true), false);
         skills.written("a", (2, false), false);
-        let mut listed = json!({"capabilities": [
-            {"skill_name": "a", "version": "2.0.0", "active": false}]});
-        assert!(skills.compare(&listed).is_ok());
+        let own = json!({"skill_name": "a", "version": "2.0.0", "active": false});
+        assert!(skills.compare(&json!({"capabilities": [own]})).is_ok());
         assert!(skills.observed("a", Some((1, true))).is_err(), "it cannot go back");
-        listed["capabilities"][1] = json!({"skill_name": "b", "version": "1.0.0", "active": true});
-        assert!(skills.compare(&listed).is_err(), "b was never registered");
+        let other = json!({"skill_name": "b", "version": "1.0.0", "active": true});
+        let answer = json!({"capabilities": [own, other]});
+        assert!(skills.compare(&answer).is_err(), "b was never registered");
     }
 }
