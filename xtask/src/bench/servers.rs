@@ -1,7 +1,7 @@
 //! Kenning beside other MCP servers for knowledge: the same files, the same model where they accept one,
 //! and the same queries over the same protocol.
 
-mod peers;
+pub(super) mod peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use self::peers::{Edit, Peer, Place};
-use super::corpus::{self, Sample};
+use super::corpus::{self, Corpus};
 use super::{folder, percentile, table_head};
 use crate::client::StdioClient;
 use crate::process::{self, Usage};
@@ -25,6 +25,7 @@ const QUESTIONS: usize = 100;
 /// A step that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(6);
 const SESSION_LIMIT: Duration = Duration::from_mins(15);
+const UNTIL_IDLE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(10);
 const QUERY: &str = "zebra striped canary rollouts";
 /// Long enough for servers that skip paragraphs of less than fifty characters.
@@ -32,18 +33,18 @@ const EDIT: &str = "\n## An edit\n\nA paragraph about zebra striped canary rollo
     was written before.\n";
 
 /// What was measured of one server.
-struct Row {
+pub(super) struct Row {
     name: String,
     search: &'static str,
-    index: Usage,
+    pub(super) index: Usage,
     again: Usage,
-    first_answer_s: f64,
-    query_p50_ms: f64,
+    pub(super) first_answer_s: f64,
+    pub(super) query_p50_ms: f64,
     query_p99_ms: f64,
     /// Queries whose file was in the answer.
     found: usize,
-    memory_mb: f64,
-    edit_s: f64,
+    pub(super) memory_mb: f64,
+    pub(super) edit_s: f64,
     edit_cpu_s: f64,
     tools: usize,
     list_bytes: usize,
@@ -55,13 +56,13 @@ struct Row {
 pub(super) fn measure() -> Result<String> {
     Build::Release.compile()?;
     let folder = folder()?;
-    let sample = corpus::gather(folder.path())?.sample(FILES, QUESTIONS)?;
+    let corpus = corpus::gather(folder.path(), FILES, QUESTIONS)?;
     peers::install_models(folder.path())?;
     let (mut rows, mut failed) = (Vec::new(), String::new());
     for (name, make) in peers::ALL {
-        let row = Place::new(folder.path(), name, &sample)
+        let row = Place::new(folder.path(), name, &corpus)
             .and_then(|place| make(&place))
-            .and_then(|peer| row(peer, &sample, folder.path()).with_context(|| name.to_owned()));
+            .and_then(|peer| row(peer, &corpus, folder.path()).with_context(|| name.to_owned()));
         match row {
             Ok(row) => rows.push(row),
             Err(error) if rows.is_empty() => return Err(error),
@@ -75,23 +76,24 @@ pub(super) fn measure() -> Result<String> {
         }
     }
     ensure!(rows.len() > 2, "too few servers ran:{failed}");
-    Ok(table(&sample, &rows) + &failed)
+    Ok(table(&corpus, &rows) + &failed)
 }
 
-fn row(mut peer: Peer, sample: &Sample, folder: &Path) -> Result<Row> {
+/// Indexes, starts the server, asks all questions, and edits a file.
+pub(super) fn row(mut peer: Peer, corpus: &Corpus, folder: &Path) -> Result<Row> {
     let log = folder.join("log.txt");
     let index = process::measure(&mut peer.index, &log, LIMIT).context("the index from nothing")?;
     let again = process::measure(&mut peer.again, &log, LIMIT).context("the index again")?;
-    let changed = changed(&peer.files, sample)?;
+    let changed = changed(&peer.files, corpus)?;
 
     let began = Instant::now();
     let mut client = StdioClient::start(peer.serve.stderr(Stdio::null()), SESSION_LIMIT)?;
-    ask(&mut client, &peer, &sample.questions[0].text)?;
+    ask(&mut client, &peer, &corpus.questions[0].text)?;
     let first_answer_s = began.elapsed().as_secs_f64();
 
     let listed = client.request("tools/list", &json!({}))?;
     let (mut times, mut found, mut answer_bytes) = (Vec::new(), 0, 0);
-    for question in &sample.questions {
+    for question in &corpus.questions {
         let began = Instant::now();
         let answer = ask(&mut client, &peer, &question.text)?;
         times.push(began.elapsed());
@@ -100,6 +102,7 @@ fn row(mut peer: Peer, sample: &Sample, folder: &Path) -> Result<Row> {
         found += usize::from(question.from.iter().any(|file| is_named(&answer, file)));
     }
     times.sort_unstable();
+    std::thread::sleep(UNTIL_IDLE);
     let memory_mb = process::memory_mb(client.pid());
     let (edit_s, edit_cpu_s) = edit(&mut client, &mut peer, &log).context("the edit")?;
     Ok(Row {
@@ -115,7 +118,7 @@ fn row(mut peer: Peer, sample: &Sample, folder: &Path) -> Result<Row> {
         edit_cpu_s,
         tools: listed["tools"].as_array().map_or(0, Vec::len),
         list_bytes: listed.to_string().len(),
-        answer_bytes: answer_bytes / sample.questions.len(),
+        answer_bytes: answer_bytes / corpus.questions.len(),
         changed,
         name: peer.name,
     })
@@ -199,16 +202,16 @@ fn is_named(answer: &str, file: &str) -> bool {
     })
 }
 
-fn changed(files: &Path, sample: &Sample) -> Result<usize> {
+fn changed(files: &Path, corpus: &Corpus) -> Result<usize> {
     let mut changed = 0;
-    for original in &sample.files {
+    for original in &corpus.files {
         let copy = files.join(original.file_name().unwrap_or_default());
         changed += usize::from(fs::read(copy).ok() != Some(fs::read(original)?));
     }
     Ok(changed)
 }
 
-fn table(sample: &Sample, rows: &[Row]) -> String {
+fn table(corpus: &Corpus, rows: &[Row]) -> String {
     let ours = &rows[0];
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let mut out = table_head(&names);
@@ -234,7 +237,7 @@ fn table(sample: &Sample, rows: &[Row]) -> String {
     line("query, median", &beside(|row| row.query_p50_ms, "ms"));
     line("query, 99th percentile", &beside(|row| row.query_p99_ms, "ms"));
     line("the sentence's file is in the answer", &|row| {
-        format!("{} of {}", row.found, sample.questions.len())
+        format!("{} of {}", row.found, corpus.questions.len())
     });
     line("size of an answer, mean", &beside(|row| row.answer_bytes as f64 / 1e3, "kB"));
     line("memory of the server after that", &beside(|row| row.memory_mb, "MB"));

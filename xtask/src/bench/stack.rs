@@ -2,24 +2,21 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::corpus::{self, Corpus};
-use super::{folder, percentile, table_head};
-use crate::client::StdioClient;
+use super::servers::{self, peers};
+use super::{folder, table_head};
 use crate::external;
-use crate::process;
 use crate::run::{read, root};
 use crate::server::Build;
 
-const SESSION_LIMIT: Duration = Duration::from_mins(15);
-const UNTIL_IDLE: Duration = Duration::from_secs(5);
-const POLL: Duration = Duration::from_millis(10);
+const FILES: usize = 250;
+const QUESTIONS: usize = 150;
 
 /// What one system took for the same work.
 #[derive(Debug, Deserialize)]
@@ -37,74 +34,28 @@ pub(super) fn measure() -> Result<String> {
     Build::Release.compile()?;
     let python = external::stack_python()?;
     let folder = folder()?;
-    let corpus = corpus::gather(folder.path())?;
-    let systems = [
-        kenning(&corpus, folder.path())?,
-        reference(&python, "onnx", &corpus, folder.path())?,
-        reference(&python, "torch", &corpus, folder.path())?,
-    ];
-    Ok(table(&systems))
-}
-
-fn kenning(corpus: &Corpus, folder: &Path) -> Result<Measured> {
-    let command = |words: &[&str]| {
-        let mut command = Build::Release.kenning(folder);
-        command.arg("--root").arg(&corpus.folder).args(["--log-level", "error"]).args(words);
-        command
+    let corpus = corpus::gather(folder.path(), FILES, QUESTIONS)?;
+    let kenning = peers::kenning(&peers::Place::new(folder.path(), "kenning", &corpus)?)?;
+    let kenning = servers::row(kenning, &corpus, folder.path())?;
+    let kenning = Measured {
+        index_s: kenning.index.wall_s,
+        query_p50_ms: kenning.query_p50_ms,
+        memory_mb: kenning.memory_mb,
+        edit_s: kenning.edit_s,
+        first_answer_s: kenning.first_answer_s,
     };
-    let began = Instant::now();
-    read(&mut command(&["index", "--embed"]))?;
-    let index_s = began.elapsed().as_secs_f64();
-
-    let began = Instant::now();
-    let mut client = StdioClient::start(command(&["serve"]).stderr(Stdio::null()), SESSION_LIMIT)?;
-    search_all(&mut client, &corpus.queries[0])?;
-    let first_answer_s = began.elapsed().as_secs_f64();
-
-    let mut times = Vec::new();
-    for query in &corpus.queries {
-        let began = Instant::now();
-        search(&mut client, query)?;
-        times.push(began.elapsed());
-    }
-    times.sort();
-
-    std::thread::sleep(UNTIL_IDLE);
-    let memory_mb = process::memory_mb(client.pid());
-
-    let file = fs::read_dir(&corpus.folder)?.next().context("the corpus is empty")??.path();
-    let before = fs::read_to_string(&file)?;
-    let edit = "\n## An edit\nA paragraph about zebra-striped canary rollouts.\n";
-    let began = Instant::now();
-    fs::write(&file, before.clone() + edit)?;
-    let query = "zebra-striped canary rollouts";
-    while !search_all(&mut client, query)?.to_string().contains("An edit") {
-        std::thread::sleep(POLL);
-    }
-    let edit_s = began.elapsed().as_secs_f64();
-    fs::write(&file, before)?;
-    let query_p50_ms = percentile(&times, 50) * 1e3;
-    Ok(Measured { index_s, query_p50_ms, memory_mb, edit_s, first_answer_s })
-}
-
-fn search(client: &mut StdioClient, query: &str) -> Result<Value> {
-    client.call("search_knowledge", &json!({"query": query}))?.ok()
-}
-
-/// Repeats a search until it used all vectors.
-fn search_all(client: &mut StdioClient, query: &str) -> Result<Value> {
-    loop {
-        let answer = search(client, query)?;
-        if answer.get("message").is_none() {
-            return Ok(answer);
-        }
-        std::thread::sleep(POLL);
-    }
+    let onnx = reference(&python, "onnx", &corpus, folder.path())?;
+    let torch = reference(&python, "torch", &corpus, folder.path())?;
+    Ok(table(&[kenning, onnx, torch]))
 }
 
 /// The Python stack, which measures itself except for its start.
 fn reference(python: &Path, form: &str, corpus: &Corpus, folder: &Path) -> Result<Measured> {
-    let state = folder.join(format!("{form}.pickle"));
+    let queries: Vec<&str> =
+        corpus.questions.iter().map(|question| question.text.as_str()).collect();
+    let (state, queries_file) =
+        (folder.join(format!("{form}.pickle")), folder.join("queries.json"));
+    fs::write(&queries_file, serde_json::to_string(&queries)?)?;
     let program = || {
         let mut command = Command::new(python);
         command.arg(root().join("xtask/peers/reference.py"));
@@ -112,31 +63,29 @@ fn reference(python: &Path, form: &str, corpus: &Corpus, folder: &Path) -> Resul
         command
     };
     let mut index = program();
-    index.args(["index", form]).arg(&corpus.folder).arg(&corpus.queries_file).arg(&state);
+    index.args(["index", form]).arg(folder.join("corpus")).arg(&queries_file).arg(&state);
     let printed = read(&mut index)?;
     let mut measured: Measured = serde_json::from_str(printed.lines().last().unwrap_or_default())
         .context("reference.py printed no measurement")?;
     let began = Instant::now();
-    read(program().args(["answer", form]).arg(&state).arg(&corpus.queries[0]))?;
+    read(program().args(["answer", form]).arg(&state).arg(queries[0]))?;
     measured.first_answer_s = began.elapsed().as_secs_f64();
     Ok(measured)
 }
 
 fn table([ours, peers @ ..]: &[Measured; 3]) -> String {
-    let row = |what: &str, unit: &str, of: fn(&Measured) -> f64| {
-        let mut row = format!("| {what} | {:.3} {unit} |", of(ours));
+    let mut out = table_head(&["Kenning", "Python, 8-bit", "Python, torch"]);
+    let mut row = |what: &str, unit: &str, of: fn(&Measured) -> f64| {
+        out += &format!("| {what} | {:.3} {unit} |", of(ours));
         for peer in peers {
-            row += &format!(" {:.3} {unit} ({:.1}×) |", of(peer), of(peer) / of(ours));
+            out += &format!(" {:.3} {unit} ({:.1}×) |", of(peer), of(peer) / of(ours));
         }
-        row + "\n"
+        out += "\n";
     };
-    format!(
-        "{}{}{}{}{}{}",
-        table_head(&["Kenning", "Python, 8-bit", "Python, torch"]),
-        row("index from nothing", "s", |m| m.index_s),
-        row("hybrid query, median", "ms", |m| m.query_p50_ms),
-        row("start to first answer, index exists", "s", |m| m.first_answer_s),
-        row("one section edited, until found", "s", |m| m.edit_s),
-        row("memory when idle", "MB", |m| m.memory_mb),
-    )
+    row("index from nothing", "s", |m| m.index_s);
+    row("hybrid query, median", "ms", |m| m.query_p50_ms);
+    row("start to first answer, index exists", "s", |m| m.first_answer_s);
+    row("one section edited, until found", "s", |m| m.edit_s);
+    row("memory when idle", "MB", |m| m.memory_mb);
+    out
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::super::corpus::Sample;
+use super::super::corpus::Corpus;
 use crate::external;
 use crate::run::root;
 use crate::server::Build;
@@ -22,7 +22,7 @@ pub(super) enum Edit {
     Command,
 }
 
-pub(super) struct Peer {
+pub(in crate::bench) struct Peer {
     pub(super) name: String,
     /// Its own copy, because some servers change files.
     pub(super) files: PathBuf,
@@ -46,14 +46,14 @@ pub(super) const ALL: [(&str, Make); 5] = [
 ];
 
 /// The folders of one server: its files, its state, and the models it would otherwise download.
-pub(super) struct Place {
+pub(in crate::bench) struct Place {
     pub(super) files: PathBuf,
     pub(super) state: PathBuf,
     pub(super) models: PathBuf,
 }
 
 impl Place {
-    pub(super) fn new(folder: &Path, name: &str, sample: &Sample) -> Result<Self> {
+    pub(in crate::bench) fn new(folder: &Path, name: &str, corpus: &Corpus) -> Result<Self> {
         let place = Self {
             files: folder.join(name).join("files"),
             state: folder.join(name).join("state"),
@@ -61,7 +61,7 @@ impl Place {
         };
         fs::create_dir_all(&place.files)?;
         fs::create_dir_all(&place.state)?;
-        for file in &sample.files {
+        for file in &corpus.files {
             let name = file.file_name().unwrap_or_default();
             fs::copy(file, place.files.join(name))?;
         }
@@ -70,7 +70,7 @@ impl Place {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the others install their program first")]
-fn kenning(place: &Place) -> Result<Peer> {
+pub(in crate::bench) fn kenning(place: &Place) -> Result<Peer> {
     let command = |words: &[&str]| {
         let mut command = Build::Release.kenning(&place.state);
         command.arg("--root").arg(&place.files).args(["--log-level", "error"]).args(words);
