@@ -105,7 +105,12 @@ impl StdioClient {
         let id = self.requests;
         self.send(&format!("{}\n", request(id, method, params)))?;
         loop {
-            let mut message: Value = serde_json::from_str(&self.line()?)?;
+            let line = self.line()?;
+            // Some SDKs by others print a greeting before the first response.
+            if id == 1 && !line.starts_with('{') {
+                continue;
+            }
+            let mut message: Value = serde_json::from_str(&line)?;
             // Notifications and the server's own requests may come before the response.
             if message["id"] == id && message.get("method").is_none() {
                 let result = message["result"].take();
