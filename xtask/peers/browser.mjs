@@ -1,6 +1,6 @@
-// Drives the page in Chromium: every view in both colour schemes and on a phone, every form, the
-// live map, the keyboard, and what is left without a script. Accessibility is judged by axe; what
-// the browser measured of each view is written down in record.json, beside the pictures.
+// Tests the web page in Chromium: every view in both colour schemes, on a desktop and on a phone, every
+// form, the live map, the keyboard, and the page without scripts. axe checks accessibility; the browser's
+// measurements of each view are written to record.json, beside the screenshots.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import assert from "node:assert/strict";
 
-const { OUTSIDE, CHROMIUM, PROFILE, KNOWLEDGE, ADDRESS, GUARDED, TOKEN, SCREENSHOTS, PICTURES } = process.env;
+const { OUTSIDE, CHROMIUM, PROFILE, KNOWLEDGE, ADDRESS, PROTECTED, TOKEN, SCREENSHOTS, PICTURES } = process.env;
 const require = createRequire(join(OUTSIDE, "package.json"));
 const { default: puppeteer } = await import(pathToFileURL(require.resolve("puppeteer-core")));
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -29,8 +29,8 @@ const VIEWS = {
   content: "/compose/content/agents-md",
   api: "/api",
 };
-/** How much of what is seen may move while a page loads; browsers call up to 0.1 good. */
-const MOST_SHIFT = 0.01;
+/** Limit for the cumulative layout shift; up to 0.1 is called good. */
+const MAX_SHIFT = 0.01;
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true };
 
@@ -43,9 +43,9 @@ const browser = await puppeteer.launch({
   ],
 });
 
-const complaints = [];
+const problems = [];
 
-/** Runs in the page, before anything of it: notes what only the browser sees. */
+/** Runs in the page before its own scripts: collects what only the browser can measure. */
 function watch() {
   const seen = { shift: 0, largest: 0, first: 0, violations: [] };
   globalThis.seen = seen;
@@ -65,9 +65,9 @@ async function tab() {
   await page.evaluateOnNewDocument(watch);
   page.on("console", (message) => {
     const expected = /the server responded with a status of 4/.test(message.text());
-    if (message.type() === "error" && !expected) complaints.push(`${page.url()}: ${message.text()}`);
+    if (message.type() === "error" && !expected) problems.push(`${page.url()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error}`));
+  page.on("pageerror", (error) => problems.push(`${page.url()}: ${error}`));
   return page;
 }
 
@@ -76,18 +76,18 @@ async function open(page, path, base = ADDRESS) {
   assert.equal(answer.status(), 200, path);
 }
 
-async function judge(page, name) {
+async function checkAccessibility(page, name) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run());
   for (const { id, impact, nodes } of violations) {
     const where = nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ");
-    const said = `${name}: ${id} (${impact}): ${where}`;
-    if (impact === "serious" || impact === "critical") complaints.push(said);
-    else console.log(said);
+    const finding = `${name}: ${id} (${impact}): ${where}`;
+    if (impact === "serious" || impact === "critical") problems.push(finding);
+    else console.log(finding);
   }
 }
 
-/** Fills in the form that goes to an address, sends it and waits for the next page. */
+/** Fills in the form with this action, sends it and waits for the next page. */
 async function send(page, action, fields = {}) {
   const form = `form[action^="${action}"]`;
   for (const [name, value] of Object.entries(fields)) {
@@ -111,8 +111,8 @@ async function says(page, words) {
   assert.ok(shown.includes(words), `${page.url()} does not say "${words}":\n${shown.slice(0, 600)}`);
 }
 
-/** Tells the server what an agent missed, and waits until it was heard. */
-async function miss(page, capability, number) {
+/** Reports a missing capability, and waits until there is a gap for it. */
+async function reportMissing(page, capability, number) {
   const event = {
     callId: `00000000-0000-4000-8000-00000000000${number}`,
     toolName: "mcpeye_request_capability",
@@ -153,10 +153,10 @@ async function forms(page) {
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
   await says(page, "Who can do that");
 
-  const invoice = await miss(page, "print an invoice", 1);
-  const room = await miss(page, "reserve a meeting room", 2);
+  const invoice = await reportMissing(page, "print an invoice", 1);
+  const room = await reportMissing(page, "reserve a meeting room", 2);
   await open(page, invoice);
-  await judge(page, "a gap that is open");
+  await checkAccessibility(page, "an open gap");
   await send(page, `${invoice}/mute`);
   await says(page, "The gap is muted");
   await send(page, `${invoice}/reopen`, { because: "it is wanted" });
@@ -181,13 +181,13 @@ async function forms(page) {
     const proposal = await propose(title);
     VIEWS.proposal = proposal;
     await open(page, proposal);
-    await judge(page, "a proposal that waits");
+    await checkAccessibility(page, "an open proposal");
     await send(page, `${proposal}/${verb}`, { by: "Ada" });
     await says(page, said);
   }
 }
 
-/** Presses Tab until what has the focus says this, which must be seen to have it. */
+/** Presses Tab until the element with this text has the focus, which must be visible. */
 async function tabTo(page, words) {
   for (let step = 0; step < 60; step += 1) {
     await page.keyboard.press("Tab");
@@ -196,16 +196,16 @@ async function tabTo(page, words) {
       return [here.textContent.trim(), getComputedStyle(here).outlineStyle];
     });
     if (said === words) {
-      assert.notEqual(outline, "none", `${page.url()}: "${words}" does not show that it has the focus`);
+      assert.notEqual(outline, "none", `${page.url()}: "${words}" has no visible focus`);
       return;
     }
   }
-  assert.fail(`${page.url()}: Tab does not lead to "${words}"`);
+  assert.fail(`${page.url()}: Tab does not reach "${words}"`);
 }
 
 const enter = (page) => Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
 
-/** Without a mouse: past the navigation, through its tabs, to a search and a node it found. */
+/** Without a mouse: past the navigation, through its tabs, to a search and a node among its results. */
 async function keyboardOnly(page) {
   await open(page, "/");
   await page.keyboard.press("Tab");
@@ -228,10 +228,10 @@ async function keyboardOnly(page) {
   assert.equal(new URL(page.url()).pathname, "/node");
 }
 
-/** Files from what is known: looked at, written, and not written over what others did. */
-async function composes(page) {
+/** Composed files: previewed, written, and not written over changes by others. */
+async function compose(page) {
   await open(page, "/compose");
-  await judge(page, "compose");
+  await checkAccessibility(page, "compose");
   await Promise.all([page.waitForNavigation(), page.click('a[href="/compose/artifact/agents-md"]')]);
   await page.type('[name="v.max_tokens"]', "900");
   await enter(page);
@@ -247,7 +247,7 @@ async function composes(page) {
   appendFileSync(file, "\nA note by hand.\n");
   await write();
   await says(page, "was changed since");
-  await judge(page, "a file that somebody changed");
+  await checkAccessibility(page, "a file that was changed by hand");
   await page.click('[name="force"]');
   await write();
   await says(page, "The files are written.");
@@ -257,7 +257,7 @@ async function composes(page) {
   await Promise.all([page.waitForNavigation(), page.click('button[formaction$="/generate"]')]);
   await says(page, "The text is generated");
   await says(page, "Version of");
-  await judge(page, "a content with a version");
+  await checkAccessibility(page, "a content with a version");
   VIEWS.version = page.url().slice(ADDRESS.length).replace(/&done=.*/, "");
   await Promise.all([page.waitForNavigation(), page.click('button[name="preview"]')]);
   await says(page, "not kept");
@@ -290,12 +290,12 @@ async function liveMap(page) {
   assert.ok(await page.evaluate(() => performance.getEntriesByType("navigation").length === 1));
 }
 
-/** Until everything is found by its meaning, too. */
-async function vectors(page) {
+/** Waits until all vectors are computed. */
+async function waitForVectors(page) {
   do await open(page, "/"); while ((await text(page)).includes("Vectors are being computed"));
 }
 
-/** Calls that count as use, so that there is something to draw. */
+/** Calls that are counted, so that the usage page has something to show. */
 async function use() {
   for (const question of ["access token", "migration", "release", "incident"]) {
     await fetch(`${ADDRESS}/api/v1/search_knowledge?query=${encodeURIComponent(question)}`);
@@ -303,7 +303,7 @@ async function use() {
   await fetch(`${ADDRESS}/api/v1/retrieve_knowledge?ids=guidelines%2FSECURITY.md`);
 }
 
-/** What the browser measured of the page that is open, loaded without a cache. */
+/** The browser's measurements of the open page, loaded without a cache. */
 async function measured(page) {
   await page.waitForFunction(() => globalThis.seen.first > 0 && globalThis.seen.largest > 0, { polling: 50 });
   return page.evaluate(() => {
@@ -346,10 +346,10 @@ async function pictures(page) {
         await open(page, path);
         const found = await measured(page);
         record.push({ view: name, path, scheme, device, ...found });
-        if (found.too_wide > 1) complaints.push(`${label}: ${found.too_wide} pixels too wide`);
-        if (found.shift >= MOST_SHIFT) complaints.push(`${label}: ${found.shift} of it moves while it loads`);
-        complaints.push(...found.violations.map((violation) => `${label}: against the policy: ${violation}`));
-        await judge(page, label);
+        if (found.too_wide > 1) problems.push(`${label}: ${found.too_wide} pixels too wide`);
+        if (found.shift >= MAX_SHIFT) problems.push(`${label}: layout shift of ${found.shift}`);
+        problems.push(...found.violations.map((violation) => `${label}: violates the content security policy: ${violation}`));
+        await checkAccessibility(page, label);
         await page.screenshot({ path: join(SCREENSHOTS, `${label}.png`), fullPage: true });
       }
     }
@@ -371,9 +371,9 @@ async function withoutScript() {
 async function login() {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
-  await page.goto(`${GUARDED}/registry`);
+  await page.goto(`${PROTECTED}/registry`);
   assert.equal(new URL(page.url()).pathname, "/login");
-  await judge(page, "login");
+  await checkAccessibility(page, "login");
   await page.screenshot({ path: join(SCREENSHOTS, "login.png") });
   await page.type("#token", TOKEN);
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
@@ -386,13 +386,13 @@ async function login() {
 
 try {
   const page = await tab();
-  await vectors(page);
+  await waitForVectors(page);
   await use();
   await forReadme(page);
   await page.setViewport(DESKTOP);
   await page.emulateMediaFeatures([]);
   await forms(page);
-  await composes(page);
+  await compose(page);
   await keyboardOnly(page);
   await searches(page);
   await liveMap(page);
@@ -402,5 +402,5 @@ try {
 } finally {
   await browser.close();
 }
-assert.deepEqual(complaints, [], "the browser complains");
-console.log(`the page is well; pictures are in ${SCREENSHOTS}`);
+assert.deepEqual(problems, [], "the browser found problems");
+console.log(`no problems found; screenshots are in ${SCREENSHOTS}`);

@@ -1,4 +1,4 @@
-// The TypeScript SDK with one tool that says what it is told.
+// The TypeScript SDK with one tool that returns its argument.
 //
 // Serves standard input and output; with a port, http://127.0.0.1:PORT/mcp, without sessions.
 // With MCPCAT_API_URL, MCPcat's SDK reports the calls over standard input to it.
@@ -20,7 +20,7 @@ const { z } = await load("zod");
 
 function echo() {
   const server = new McpServer({ name: "echo", version: "1.0.0" });
-  const config = { description: "Says what it is told", inputSchema: { text: z.string() } };
+  const config = { description: "Returns its argument", inputSchema: { text: z.string() } };
   server.registerTool("echo", config, ({ text }) => ({ content: [{ type: "text", text }] }));
   return server;
 }

@@ -1,4 +1,4 @@
-"""FastMCP with one tool that says what it is told.
+"""FastMCP with one tool that returns its argument.
 
 Serves standard input and output; with a port, http://127.0.0.1:PORT/mcp.
 """
@@ -12,7 +12,7 @@ server = FastMCP("echo")
 
 @server.tool
 def echo(text: str) -> str:
-    """Says what it is told"""
+    """Returns its argument"""
     return text
 
 

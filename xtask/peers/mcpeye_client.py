@@ -1,10 +1,10 @@
-"""mcpeye's own Python SDK, as a server in the field would use it.
+"""mcpeye's own Python SDK, used as a real server would use it.
 
 mcpeye_client.py BASE_URL [SECRET [CALLS]]
 
-Wraps a small server of the official `mcp` package with `mcpeye.track`, makes CALLS calls (8 unless
-told) of every kind that ends up on the wire, and ships them to BASE_URL/ingest. Prints one JSON
-object: what was called, and what the SDK complained of. Ends with 1 if it did.
+Wraps a small server of the official `mcp` package with `mcpeye.track`, makes CALLS calls (8 by default)
+of every kind that is reported, and sends them to BASE_URL/ingest. Prints one JSON object: what was
+called, and the errors of the SDK. Exits with 1 if there were any.
 """
 
 import asyncio

@@ -3,8 +3,8 @@
 reference.py index torch|onnx CORPUS QUERIES STATE   index, query, edit; prints one JSON object
 reference.py answer torch|onnx STATE QUERY           start on an existing index, print one answer
 
-Two forms: sentence-transformers with rank_bm25, as most write it, and onnxruntime with 8-bit
-weights (MINILM_ONNX) and bm25s, which is as fast as Python gets.
+Two forms: sentence-transformers with rank_bm25, which is the usual choice, and onnxruntime with 8-bit
+weights (MINILM_ONNX) and bm25s, which is the fastest in Python.
 """
 
 import json

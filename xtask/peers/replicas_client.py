@@ -1,9 +1,9 @@
-"""A team's agents and those who look after its servers, while one of two replicas is stopped.
+"""A team's agents and its monitoring, while one of two replicas is stopped.
 
 replicas_client.py BALANCER ONE TWO TOKEN PID_OF_ONE
 
 Uses the official `mcp` package through the balancer, from several clients at once, and stops the
-first replica among their calls. Ends with 1 if anything that was asked got no answer.
+first replica between their calls. Exits with 1 if a request got no answer.
 """
 
 import asyncio
@@ -64,8 +64,8 @@ async def until_ready(http, address):
         await asyncio.sleep(0.05)
 
 
-async def figures(http, address):
-    """What a replica says of itself, as two parsers that are not ours read it."""
+async def metrics(http, address):
+    """The metrics of a replica, read by both of Prometheus's own parsers."""
     newer = await http.get(f"{address}/metrics", headers={"Accept": "application/openmetrics-text"})
     newer.raise_for_status()
     samples = [s for family in open_metrics(newer.text) for s in family.samples]
@@ -88,7 +88,7 @@ async def health(http):
 
 
 async def sharing(http):
-    """What is written through one is seen through the other."""
+    """What is written through one replica is read through the other."""
     added = await http.post(f"{ONE}/api/v1/agents", json={"name": "Lambda", "id": 11})
     assert added.status_code == 201, added.text
     async with Client(ONE) as one, Client(TWO) as two:
@@ -110,25 +110,25 @@ class Load:
         if self.stopped.is_set():
             self.after[number] += 1
 
-    def goes_on(self, number):
+    def continues(self, number):
         return self.after[number] < CALLS
 
     async def session(self, number):
-        """An agent that stays, and writes now and then."""
+        """An agent with a long session that reads and writes."""
         async with Client(BALANCER) as client:
-            while self.goes_on(number):
+            while self.continues(number):
                 await client.call("search_knowledge", query="sessions", search_type="keyword")
                 self.count(number)
                 skill = {"skill_name": f"load-{number}-{self.answered[number]}", "version": "1.0.0"}
                 await client.call("register_agent_capabilities", agent_id=11, capabilities=[skill])
                 self.count(number)
 
-    async def strangers(self, number):
-        """Agents that come once, each with a connection of its own."""
+    async def one_shot_clients(self, number):
+        """Agents that call once, each with a connection of its own."""
         question = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         question["params"] = {"name": "list_knowledge_bases", "arguments": {}}
         accept = {"Accept": "application/json, text/event-stream"}
-        while self.goes_on(number):
+        while self.continues(number):
             async with web() as http:
                 answer = await http.post(f"{BALANCER}/mcp", json=question, headers=accept)
                 assert answer.status_code == 200 and "result" in answer.json(), answer.text
@@ -160,16 +160,16 @@ async def main():
         async with asyncio.TaskGroup() as group:
             for number in range(CLIENTS):
                 group.create_task(load.session(number))
-                group.create_task(load.strangers(CLIENTS + number))
+                group.create_task(load.one_shot_clients(CLIENTS + number))
             group.create_task(load.stop_one())
         assert await until_ready(http, BALANCER)
-        samples = await figures(http, TWO)
+        samples = await metrics(http, TWO)
         assert total(samples, "kenning_tool_calls_total", tool="search_knowledge") >= CLIENTS
         assert total(samples, "kenning_tool_errors_total") == 0
         posts = {"method": "POST", "route": "/mcp", "status": "200"}
         assert total(samples, "kenning_http_requests_total", **posts) >= CLIENTS * CALLS
         assert total(samples, "kenning_ready") == total(samples, "kenning_store_up") == 1
-        print(f"{sum(load.answered)} calls of {2 * CLIENTS} clients, none without an answer;",
+        print(f"{sum(load.answered)} calls of {2 * CLIENTS} clients, all answered;",
               f"{sum(load.after)} of them after a replica was stopped")
 
 

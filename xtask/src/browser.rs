@@ -1,4 +1,4 @@
-//! The page in a real browser: every view and every form, both colour schemes, a phone.
+//! The web page in Chromium: every view and every form, both colour schemes, desktop and phone.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::outside::{self, Parts};
-use crate::run::{copy, read, root, run};
-use crate::server::{Server, kenning};
+use crate::external::{self, NpmPackages};
+use crate::run::{copy_folder, read, root, run};
+use crate::server::{Build, HttpServer};
 
-/// A picture in the README is seen by everybody who passes by, on any connection.
-const MOST_BYTES: u64 = 150_000;
+/// Every visitor of the README loads its pictures, on any connection.
+const MAX_PICTURE_BYTES: u64 = 150_000;
 
 /// What the browser measured of one view.
 #[derive(Debug, Deserialize)]
@@ -27,35 +27,35 @@ struct Measured {
     elements: u64,
 }
 
-pub(crate) fn check(parts: &Parts) -> Result<()> {
-    drive(parts, None)
+pub(crate) fn check(packages: &NpmPackages) -> Result<()> {
+    drive(packages, None)
 }
 
-/// The same, and the pictures of the README anew.
-pub(crate) fn pictures(parts: &Parts) -> Result<()> {
-    outside::fonts()?;
+/// Also redraws the pictures of the README.
+pub(crate) fn pictures(packages: &NpmPackages) -> Result<()> {
+    external::fonts()?;
     let folder = root().join("docs/images");
     fs::create_dir_all(&folder)?;
-    drive(parts, Some(&folder))?;
+    drive(packages, Some(&folder))?;
     for picture in fs::read_dir(&folder)? {
         let picture = picture?;
         let size = picture.metadata()?.len();
-        ensure!(size <= MOST_BYTES, "`{}` has {size} bytes", picture.path().display());
+        ensure!(size <= MAX_PICTURE_BYTES, "`{}` has {size} bytes", picture.path().display());
     }
     Ok(())
 }
 
-/// What was measured in the last run, in light colours.
+/// The measurements of the last run as a table.
 pub(crate) fn table() -> Result<String> {
     let path = screenshots().join("record.json");
-    let text = fs::read_to_string(&path).context("nothing was measured yet")?;
+    let text = fs::read_to_string(&path).context("there are no measurements yet")?;
     let record: Vec<Measured> = serde_json::from_str(&text)?;
     let moved = record.iter().map(|one| one.shift).fold(0.0, f64::max);
     let mut table = format!(
         "{} loads of {} views without a cache: in light and dark, on a desktop (1280 pixels wide) \
          and on a phone (390), from a development build on the same machine. At most {moved:.4} of \
          a page moved while it loaded (the check fails at 0.01), nothing was wider than its screen, \
-         and neither the console nor the content policy had a complaint. In light colours:\n\n\
+         and neither the console nor the content security policy reported an error. In light colours:\n\n\
          | | first paint | largest paint | kB loaded | elements | on a phone: largest paint |\n\
          |---|---|---|---|---|---|\n",
         record.len(),
@@ -83,21 +83,23 @@ fn screenshots() -> PathBuf {
     root().join("target/screenshots")
 }
 
-fn drive(parts: &Parts, pictures: Option<&Path>) -> Result<()> {
-    let chromium = outside::chromium()?;
+fn drive(packages: &NpmPackages, pictures: Option<&Path>) -> Result<()> {
+    let chromium = external::chromium()?;
     let folder = tempfile::tempdir()?;
     let (knowledge, home) = (folder.path().join("handbook"), folder.path().join("home"));
-    copy(&root().join("examples/knowledge"), &knowledge)?;
-    let token = read(kenning(&home).args(["token", "create", "browser", "--scope", "read"]))?;
-    let open = Server::start(&knowledge, &home, &[])?;
-    let guarded = Server::start(&knowledge, &home, &[("KENNING_SERVER_REQUIRE_TOKEN", "true")])?;
+    copy_folder(&root().join("examples/knowledge"), &knowledge)?;
+    let token =
+        read(Build::Debug.kenning(&home).args(["token", "create", "browser", "--scope", "read"]))?;
+    let open = HttpServer::kenning(&knowledge, &home, &[])?;
+    let protected =
+        HttpServer::kenning(&knowledge, &home, &[("KENNING_SERVER_REQUIRE_TOKEN", "true")])?;
     fs::create_dir_all(screenshots())?;
-    let mut node = parts.program("node")?;
+    let mut node = packages.program("node")?;
     node.arg(root().join("xtask/peers/browser.mjs"));
-    node.env("OUTSIDE", parts.folder()).env("CHROMIUM", chromium);
+    node.env("OUTSIDE", packages.folder()).env("CHROMIUM", chromium);
     node.env("PROFILE", folder.path().join("profile")).env("KNOWLEDGE", &knowledge);
-    node.env("ADDRESS", &open.address).env("SCREENSHOTS", screenshots());
-    node.env("GUARDED", &guarded.address).env("TOKEN", token.trim());
+    node.env("ADDRESS", open.url()).env("SCREENSHOTS", screenshots());
+    node.env("PROTECTED", protected.url()).env("TOKEN", token.trim());
     if let Some(pictures) = pictures {
         node.env("PICTURES", pictures);
     }

@@ -1,81 +1,61 @@
-//! The MCP conformance suite against our server, in both eras of the protocol, and against the same
-//! server with the layer around it that hears what is missing, and with `kenning wrap`.
+//! The MCP conformance suite against a fixture on our server: for both protocol revisions, with and
+//! without the recording layer of `kenning-wrap`, and behind `kenning wrap`.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::outside::Parts;
+use crate::external::NpmPackages;
 use crate::run::{root, run};
+use crate::server::{Build, HttpServer, free_port};
 
 const REVISIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
 
-/// Ways in which the fixture serves.
-const MODES: [&str; 2] = ["plain", "heard"];
+/// Modes of the fixture: the server alone, and with the recording layer around it.
+const MODES: [&str; 2] = ["plain", "recorded"];
 
-pub(crate) fn check(parts: &Parts) -> Result<()> {
-    MODES.iter().try_for_each(|mode| check_mode(parts, mode))?;
-    check_wrapped(parts)
+pub(crate) fn check(packages: &NpmPackages) -> Result<()> {
+    MODES.iter().try_for_each(|mode| check_mode(packages, mode))?;
+    check_wrapped(packages)
 }
 
-/// The suite speaks HTTP and the proxy standard streams; somebody else's bridge stands between
-/// them. It has failings of its own, so what counts is that the proxy adds none.
-fn check_wrapped(parts: &Parts) -> Result<()> {
-    let fixture = root().join("target/debug/examples/conformance");
+/// The suite speaks HTTP and the proxy standard streams, so a third-party bridge connects them. The
+/// bridge fails some scenarios itself; the proxy must not add any.
+fn check_wrapped(packages: &NpmPackages) -> Result<()> {
+    let fixture = Build::Debug.program("examples/conformance");
     let direct: Vec<OsString> =
         vec![fixture.into(), root().join("examples/knowledge").into(), "stdio".into()];
-    let kenning = root().join("target/debug/kenning");
+    let kenning = Build::Debug.program("kenning");
     let mut wrapped: Vec<OsString> = vec![kenning.into(), "wrap".into(), "--".into()];
     wrapped.extend(direct.iter().cloned());
-    let expected = bridged(parts, &direct)?;
-    ensure!(expected.iter().any(|line| line.contains('✓')), "nothing passes over the bridge");
-    let seen = bridged(parts, &wrapped)?;
-    ensure!(seen == expected, "wrapped: {seen:#?}\nunwrapped: {expected:#?}");
+    let expected = bridged(packages, &direct)?;
+    ensure!(expected.iter().any(|line| line.contains('✓')), "no scenario passes over the bridge");
+    let found = bridged(packages, &wrapped)?;
+    ensure!(found == expected, "wrapped: {found:#?}\nunwrapped: {expected:#?}");
     Ok(())
 }
 
-/// What the suite says of each scenario when a program on standard streams answers.
-fn bridged(parts: &Parts, program: &[OsString]) -> Result<Vec<String>> {
-    // The bridge cannot choose a port by itself; one that was free a moment ago will do.
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let mut bridge = parts.program("mcp-proxy")?;
+/// The result of every scenario, for a program on standard streams behind the bridge.
+fn bridged(packages: &NpmPackages, program: &[OsString]) -> Result<Vec<String>> {
+    let port = free_port()?;
+    let mut bridge = packages.program("mcp-proxy")?;
     bridge.args(["--host", "127.0.0.1", "--server", "stream", "--port", &port.to_string()]);
-    bridge.arg("--").args(program).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut bridge = bridge.spawn().context("the bridge did not start")?;
-    let seen = wait_for(&mut bridge, port).and_then(|()| {
-        let url = format!("http://127.0.0.1:{port}/mcp");
-        let seen = REVISIONS.iter().map(|revision| scenarios(parts, &url, revision));
-        Ok(seen.collect::<Result<Vec<_>>>()?.concat())
-    });
-    // What it started ends when its input is closed.
-    bridge.kill()?;
-    bridge.wait()?;
-    seen
-}
-
-fn wait_for(bridge: &mut std::process::Child, port: u16) -> Result<()> {
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        ensure!(bridge.try_wait()?.is_none(), "the bridge ended before it served");
-        std::thread::sleep(Duration::from_millis(50));
+    let bridge = HttpServer::start_on(port, bridge.arg("--").args(program))?;
+    let mut results = Vec::new();
+    for revision in REVISIONS {
+        let output = suite(packages, &bridge.mcp_url(), revision)?.output();
+        let output = output.context("the conformance suite did not start")?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines = text.lines().filter(|line| line.contains(['✓', '✗']));
+        results.extend(lines.map(|line| format!("{revision} {line}")));
     }
-    Ok(())
+    Ok(results)
 }
 
-fn scenarios(parts: &Parts, url: &str, revision: &str) -> Result<Vec<String>> {
-    let mut conformance = parts.program("conformance")?;
-    conformance.args(["server", "--url", url, "--requirements", revision]);
-    let output = conformance.output().context("the conformance suite did not start")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text.lines().filter(|line| line.contains(['✓', '✗']));
-    Ok(lines.map(|line| format!("{revision} {line}")).collect())
-}
-
-fn check_mode(parts: &Parts, mode: &str) -> Result<()> {
-    let mut fixture = Command::new(root().join("target/debug/examples/conformance"))
+fn check_mode(packages: &NpmPackages, mode: &str) -> Result<()> {
+    let mut fixture = Command::new(Build::Debug.program("examples/conformance"))
         .arg(root().join("examples/knowledge"))
         .arg(mode)
         .stdin(Stdio::piped())
@@ -85,8 +65,12 @@ fn check_mode(parts: &Parts, mode: &str) -> Result<()> {
     let stdout = fixture.stdout.take().context("the fixture's output is piped")?;
     let mut url = String::new();
     BufReader::new(stdout).read_line(&mut url)?;
-    let outcome = REVISIONS.iter().try_for_each(|revision| suite(parts, url.trim(), revision));
-    // It ends by itself when its standard input is closed.
+    let expected = root().join("crates/mcp/tests/conformance.yml");
+    let outcome = REVISIONS.iter().try_for_each(|revision| {
+        let mut suite = suite(packages, url.trim(), revision)?;
+        run(suite.arg("--expected-failures").arg(&expected))
+    });
+    // The fixture ends by itself at the end of its input.
     drop(fixture.stdin.take());
     let status = fixture.wait()?;
     outcome?;
@@ -94,9 +78,8 @@ fn check_mode(parts: &Parts, mode: &str) -> Result<()> {
     Ok(())
 }
 
-fn suite(parts: &Parts, url: &str, revision: &str) -> Result<()> {
-    let expected = root().join("crates/mcp/tests/conformance.yml");
-    let mut conformance = parts.program("conformance")?;
-    conformance.args(["server", "--url", url, "--requirements", revision]);
-    run(conformance.arg("--expected-failures").arg(expected))
+fn suite(packages: &NpmPackages, url: &str, revision: &str) -> Result<Command> {
+    let mut suite = packages.program("conformance")?;
+    suite.args(["server", "--url", url, "--requirements", revision]);
+    Ok(suite)
 }

@@ -1,70 +1,86 @@
-//! Kenning's chores. `cargo xtask` without a word lists them.
+//! Development chores that need more than cargo: the full test run, benchmarks, generated documents.
+//! `cargo xtask` without arguments lists them.
 
 mod bench;
 mod browser;
+mod client;
 mod clients;
 mod conformance;
 mod deny;
+mod external;
 mod fuzz;
 mod mcpeye;
-mod outside;
+mod process;
 mod replicas;
 mod rest;
 mod run;
 mod server;
 mod soak;
+mod wrk;
 
 use anyhow::{Result, bail};
 
 use crate::run::cargo;
+use crate::server::Build;
 
 const USAGE: &str = "\
-cargo xtask test     everything: format, lints, tests, documents, licences, a little fuzzing, the MCP
-                     conformance suite, real clients, REST, the page in a browser and replicas behind
-                     a balancer; installs what it needs below target/outside
-cargo xtask install  build the binary and put it on your path
-cargo xtask clients  only the real clients, of that
-cargo xtask rest     only what is asked over HTTP, of that
-cargo xtask browser  only the page in a browser, of that; leaves pictures in target/screenshots
-cargo xtask pictures the same, and draws the pictures of the README anew
-cargo xtask conformance
-                     only the MCP conformance suite, of that
-cargo xtask replicas only two servers behind a balancer, of that; one is stopped under load
-cargo xtask deny     only licences, sources and duplicates of the crates we use, of that
-cargo xtask fuzz [--seconds N] [TARGET…]
-                     looks for inputs that do harm, ten minutes a target unless told otherwise
+cargo xtask test         run all checks: format, lints, tests, licences, a few seconds of fuzzing, the
+                         MCP conformance suite, real MCP clients, the REST interface, the web page in
+                         a browser, replicas behind a load balancer and a short soak test; installs
+                         what it needs below target/outside
+cargo xtask install      build the binary and install it on your PATH
+cargo xtask docs         regenerate the documents that are made from the code
+
+Single parts of `test`:
+cargo xtask clients      real MCP clients against the binary
+cargo xtask rest         the REST interface and mcpeye's SDK
+cargo xtask browser      the web page in a browser; screenshots are in target/screenshots
+cargo xtask conformance  the MCP conformance suite
+cargo xtask replicas     two servers behind a load balancer, of which one is stopped under load
+cargo xtask deny         licences, sources and duplicates of the dependencies
+
+Longer runs:
+cargo xtask fuzz [--seconds N] [TARGET...]
+                         fuzz all targets or the named ones, for 600 seconds each by default
 cargo xtask soak [--minutes N | --seconds N] [--release]
-                     real servers under load while files change and the database comes and goes;
-                     30 minutes unless told otherwise; `test` runs a short one
-cargo xtask docs     write the generated documents anew
-cargo xtask bench    measure, and write docs/benchmarks.md and docs/scaling.md; with names of their
-                     sections, only those
+                         load real servers while files change and the database stops and starts; 30
+                         minutes by default
+cargo xtask bench [SECTION...]
+                         run the benchmarks and write docs/benchmarks.md and docs/scaling.md, or only
+                         the named sections
+cargo xtask pictures     `browser`, and redraw the pictures of the README
 ";
 
 fn main() -> Result<()> {
-    if let Some(compiled) = fuzz::compiling() {
+    if let Some(compiled) = fuzz::run_as_compiler() {
         std::process::exit(compiled?.code().unwrap_or(1));
     }
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
         ["install"] => install(),
-        ["clients"] => clients(),
-        ["browser"] => browser(),
-        ["pictures"] => pictures(),
-        ["rest"] => rest(),
-        ["conformance"] => conformance(),
-        ["replicas"] => replicas(),
-        ["deny"] => deny::check(),
-        ["fuzz", words @ ..] => fuzz::asked(words),
-        ["soak", words @ ..] => soak::run(soak::Plan::read(words)?),
         ["docs"] => docs(),
+        ["clients"] => compiled().and_then(|()| clients::check(&external::test_packages()?)),
+        ["rest"] => compiled().and_then(|()| rest::check()).and_then(|()| mcpeye::check()),
+        ["browser"] => compiled().and_then(|()| browser::check(&external::test_packages()?)),
+        ["pictures"] => compiled().and_then(|()| browser::pictures(&external::test_packages()?)),
+        ["conformance"] => {
+            compiled().and_then(|()| conformance::check(&external::test_packages()?))
+        }
+        ["replicas"] => compiled().and_then(|()| replicas::check()),
+        ["deny"] => deny::check(),
+        ["fuzz", words @ ..] => fuzz::run(words),
+        ["soak", words @ ..] => soak::run(soak::Options::parse(words)?),
         ["bench", sections @ ..] => bench::run(sections),
         _ => {
             print!("{USAGE}");
-            bail!("`{}` is not a chore", words.join(" "))
+            bail!("`{}` is not a chore; the list above has all of them", words.join(" "))
         }
     }
+}
+
+fn compiled() -> Result<()> {
+    Build::Debug.compile()
 }
 
 fn test() -> Result<()> {
@@ -72,17 +88,17 @@ fn test() -> Result<()> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
     cargo(&["test", "--workspace"])?;
     deny::check()?;
-    fuzz::check(fuzz::SHORT)?;
-    let parts = outside::install()?;
-    build()?;
-    conformance::check(&parts)?;
-    clients::check(&parts)?;
+    fuzz::check()?;
+    let packages = external::test_packages()?;
+    compiled()?;
+    conformance::check(&packages)?;
+    clients::check(&packages)?;
     rest::check()?;
     mcpeye::check()?;
-    browser::check(&parts)?;
+    browser::check(&packages)?;
     replicas::check()?;
-    soak::check(soak::Plan::short())?;
-    println!("all is well");
+    soak::check(soak::Options::short())?;
+    println!("all checks passed");
     Ok(())
 }
 
@@ -92,56 +108,8 @@ fn install() -> Result<()> {
     Ok(())
 }
 
-fn clients() -> Result<()> {
-    let parts = outside::install()?;
-    build()?;
-    clients::check(&parts)
-}
-
-fn rest() -> Result<()> {
-    build()?;
-    rest::check()?;
-    mcpeye::check()
-}
-
-fn browser() -> Result<()> {
-    let parts = outside::install()?;
-    build()?;
-    browser::check(&parts)
-}
-
-fn pictures() -> Result<()> {
-    let parts = outside::install()?;
-    build()?;
-    browser::pictures(&parts)
-}
-
-fn conformance() -> Result<()> {
-    let parts = outside::install()?;
-    build()?;
-    conformance::check(&parts)
-}
-
-fn replicas() -> Result<()> {
-    build()?;
-    replicas::check()
-}
-
-/// With `--workspace`, as the tests: another selection of packages means other features, and
-/// compiles every dependency a second time.
-pub(crate) fn build() -> Result<()> {
-    cargo(&["build", "--workspace", "--bins", "--examples"])
-}
-
-/// The same, optimised: what is measured.
-pub(crate) fn build_release() -> Result<()> {
-    cargo(&["build", "--workspace", "--bins", "--examples", "--release"])
-}
-
-/// The documents are written by the tests that otherwise compare them.
+/// The tests that compare the generated documents can also write them.
 fn docs() -> Result<()> {
-    run::run(
-        run::cargo_command(&["test", "--package", "kenning", "--test", "docs"])
-            .env("UPDATE_DOCS", "1"),
-    )
+    let mut tests = run::cargo_command(&["test", "--package", "kenning", "--test", "docs"]);
+    run::run(tests.env("UPDATE_DOCS", "1"))
 }

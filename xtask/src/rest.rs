@@ -1,17 +1,17 @@
-//! The REST interface against its own description, by an outsider who believes neither.
+//! `schemathesis` tests the REST interface against its own `OpenAPI` document.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::outside;
-use crate::run::{copy, root, run};
-use crate::server::Server;
+use crate::external;
+use crate::run::{copy_folder, root, run};
+use crate::server::HttpServer;
 
-/// What `schemathesis` cannot know: a change to a revision that is gone is refused, and so are a
-/// cursor that nobody was given and a skill that is named twice in one call; a question without a
-/// word, a name that can be no path, an id that can be no config's and a window that ends before it
-/// begins are refused; a filter that fits nothing is answered.
+/// Statuses that a schema cannot express: requests that fit it are refused for an outdated revision, an
+/// unknown cursor, a skill that is named twice in one call, a query without a word, a name that cannot be
+/// a path, an id that cannot be a config's, and a period that ends before it begins; a filter that
+/// matches nothing is answered.
 const CONFIGURATION: &str = r#"
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "3xx", "404", "409", "412"]
@@ -42,18 +42,18 @@ checks.negative_data_rejection.expected-statuses = ["200", "400", "404"]
 "#;
 
 pub(crate) fn check() -> Result<()> {
-    let schemathesis = outside::schemathesis()?;
+    let schemathesis = external::schemathesis()?;
     let folder = tempfile::tempdir()?;
     let configuration = folder.path().join("schemathesis.toml");
     std::fs::write(&configuration, CONFIGURATION)?;
-    // Files may be written into the folder it works in.
+    // A copy, because composed files are written into it.
     let knowledge = folder.path().join("handbook");
-    copy(&root().join("examples/knowledge"), &knowledge)?;
-    let server = Server::start(&knowledge, folder.path(), &[])?;
+    copy_folder(&root().join("examples/knowledge"), &knowledge)?;
+    let server = HttpServer::kenning(&knowledge, folder.path(), &[])?;
     let mut command = Command::new(schemathesis);
     command.arg("--config-file").arg(configuration).arg("run");
-    command.arg(format!("{}/api/openapi.json", server.address));
-    // The same every time: a finding must not depend on the day.
+    command.arg(format!("{}/api/openapi.json", server.url()));
+    // A fixed seed: a finding must be reproducible.
     command.args(["--checks", "all", "--max-examples", "40", "--seed", "1"]);
     run(command.current_dir(folder.path()))
 }

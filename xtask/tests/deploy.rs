@@ -1,4 +1,4 @@
-//! What is in `deploy/` is what this version of Kenning understands.
+//! The files in `deploy/` fit this version of Kenning: its settings, sources and endpoints.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -41,7 +41,10 @@ fn replicas_in_compose_are_alike_and_hardened() {
     let environment = &replica["environment"];
     let stopping = seconds(&environment["KENNING_SERVER_DRAIN_SECONDS"])
         + seconds(&environment["KENNING_SERVER_GRACE_SECONDS"]);
-    assert!(seconds(&replica["stop_grace_period"]) > stopping, "it would be killed before");
+    assert!(
+        seconds(&replica["stop_grace_period"]) > stopping,
+        "it would be killed before it has stopped"
+    );
     let balancer = services["balancer"]["volumes"][0].as_str().unwrap();
     assert!(balancer.starts_with("./haproxy.cfg:"), "{balancer}");
     for name in ["one", "two"] {
@@ -50,7 +53,7 @@ fn replicas_in_compose_are_alike_and_hardened() {
 }
 
 #[test]
-fn the_image_runs_as_nobody_special_and_says_how_it_is() {
+fn the_image_runs_unprivileged_and_has_a_health_check() {
     let text = read("deploy/Dockerfile").replace("\\\n", " ");
     let last = text.rsplit("\nFROM ").next().unwrap();
     let mut instructions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -79,7 +82,7 @@ fn the_image_runs_as_nobody_special_and_says_how_it_is() {
     assert!(minor(image) >= minor(toolchain), "{image} cannot build {toolchain}");
 }
 
-/// Folders and files beside `crates` that sources name, to compile them in.
+/// Folders and files outside of `crates` that sources include.
 fn compiled_in() -> std::collections::BTreeSet<String> {
     let mut found = std::collections::BTreeSet::new();
     let mut folders = vec![root().join("crates")];
@@ -109,9 +112,9 @@ fn is_source(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "src")
 }
 
-/// What the image asks to know whether it is well, asked of something that answers.
+/// Runs the image's health check against a server that answers with a given status.
 #[test]
-fn the_health_check_tells_a_good_answer_from_a_bad_one() {
+fn the_health_check_tells_a_healthy_server_from_a_failing_one() {
     let text = read("deploy/Dockerfile").replace("\\\n", " ");
     let line = text.lines().find(|line| line.starts_with("HEALTHCHECK")).unwrap();
     let words: Vec<String> = serde_json::from_str(line.split("CMD ").nth(1).unwrap()).unwrap();
@@ -121,14 +124,14 @@ fn the_health_check_tells_a_good_answer_from_a_bad_one() {
         let server = std::thread::spawn(move || {
             use std::io::{Read, Write};
             let (mut stream, _) = listener.accept().unwrap();
-            // A shell may send it in pieces.
-            let (mut asked, mut byte) = (Vec::new(), [0]);
-            while !asked.ends_with(b"\r\n\r\n") {
+            // A shell may send the request in pieces.
+            let (mut request, mut byte) = (Vec::new(), [0]);
+            while !request.ends_with(b"\r\n\r\n") {
                 stream.read_exact(&mut byte).unwrap();
-                asked.push(byte[0]);
+                request.push(byte[0]);
             }
             write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
-            String::from_utf8(asked).unwrap()
+            String::from_utf8(request).unwrap()
         });
         let mut check = Command::new(&words[0]);
         check.args(&words[1..]).env("KENNING_SERVER_PORT", port.to_string());
@@ -138,17 +141,17 @@ fn the_health_check_tells_a_good_answer_from_a_bad_one() {
 }
 
 #[test]
-fn systemd_understands_the_unit_and_finds_it_safe() {
+fn systemd_accepts_the_unit_and_rates_it_as_safe() {
     let text = read("deploy/kenning.service");
     assert!(text.contains("\nExecStart=/usr/local/bin/kenning "));
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        // Where there is no systemd, only its form can be looked at.
+        // Without systemd, only the syntax can be checked.
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             assert!(line.starts_with('[') || line.contains('='), "{line}");
         }
         return;
     }
-    // It looks for the programs, and Kenning is not installed here.
+    // It checks that the program exists, and Kenning is not installed here.
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("kenning.service");
     std::fs::write(&unit, text.replace("/usr/local/bin/kenning", "/bin/true")).unwrap();

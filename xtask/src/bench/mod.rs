@@ -1,42 +1,27 @@
-//! Measures, and writes down what was measured, and on what.
+//! `cargo xtask bench`: runs the benchmarks, and writes the tables of results with the machine they ran
+//! on into docs/benchmarks.md and docs/scaling.md. A section of those pages is the text between two
+//! comments that name it; what was measured and how is explained around them.
 
 mod corpus;
-mod cpu;
 mod growth;
-mod ours;
-mod peer;
-mod plot;
 mod protocol;
-mod queueing;
 mod scaling;
 mod servers;
-mod session;
 mod sink;
-mod tree;
+mod stack;
 mod wrap;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::run::{cargo_command, read, root};
-use crate::{browser, outside};
+use crate::run::{cargo_command, read, root, target};
+use crate::server::Build;
+use crate::{browser, external};
 
-/// What one system took for the same work.
-#[derive(Debug, Deserialize)]
-struct Measured {
-    index_s: f64,
-    query_p50_ms: f64,
-    memory_mb: f64,
-    edit_s: f64,
-    /// From the start of the process to the first answer, on an index that exists.
-    #[serde(default)]
-    first_answer_s: f64,
-}
-
-/// What 100,000 nodes take, from the benchmark of that name.
+/// Results of a benchmark that prints one line of JSON.
 #[derive(Debug, Deserialize)]
 struct Scale {
     read_s: f64,
@@ -47,17 +32,17 @@ struct Scale {
     memory_mb: usize,
 }
 
-/// Measures a part of the page, and says what it found.
+/// Measures a section and returns its tables.
 type Measure = fn() -> Result<String>;
 
 const SECTIONS: [(&str, Measure); 12] = [
-    ("stack", stack),
+    ("stack", stack::measure),
     ("servers", servers::measure),
     ("scale", scale),
     ("growth", growth::measure),
-    ("steps", steps),
-    ("store", store),
-    ("description", description),
+    ("steps", || benches(&["index", "embed", "lookup"])),
+    ("store", || benches(&["registry", "gaps"])),
+    ("description", || benches(&["capabilities", "generate"])),
     ("protocol", protocol::measure),
     ("wrap", wrap::measure),
     ("page", page),
@@ -65,7 +50,6 @@ const SECTIONS: [(&str, Measure); 12] = [
     ("scaling", scaling::measure),
 ];
 
-/// The page that a section stands on.
 fn page_of(section: &str) -> &'static str {
     match section {
         "scaling" => "docs/scaling.md",
@@ -73,92 +57,53 @@ fn page_of(section: &str) -> &'static str {
     }
 }
 
-/// Measures these sections, or all, and writes them into their pages.
+/// Measures the named sections, or all, and writes each into its page.
 pub(crate) fn run(wanted: &[&str]) -> Result<()> {
     let known = SECTIONS.map(|(name, _)| name);
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(name)) {
-        bail!("there is no section `{unknown}`; there is {}", known.join(", "));
+        bail!("unknown section `{unknown}`; the sections are {}", known.join(", "));
     }
     for (name, measure) in SECTIONS {
         if wanted.is_empty() || wanted.contains(&name) {
             let path = root().join(page_of(name));
             let measured = format!("Machine: {}.\n\n{}", machine(), measure()?.trim());
+            println!("{measured}");
             fs::write(&path, replaced(&fs::read_to_string(&path)?, name, &measured)?)?;
         }
     }
     Ok(())
 }
 
-/// The page with another text between a section's marks.
+/// The page with another text in a section.
 fn replaced(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("\n<!-- /{name} -->"));
-    let marks = page.split_once(&begin).and_then(|(before, rest)| {
+    let parts = page.split_once(&begin).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(&end)?;
         Some((before, after))
     });
-    let (before, after) = marks.with_context(|| format!("the page has no section `{name}`"))?;
+    let (before, after) = parts.with_context(|| format!("the page has no section `{name}`"))?;
     Ok(format!("{before}{begin}{text}{end}{after}"))
 }
 
-fn stack() -> Result<String> {
-    crate::build_release()?;
-    let python = outside::python()?;
-    let folder = Folder::new()?;
-    let corpus = corpus::gather(folder.path())?;
-    let mut systems = vec![("Kenning", ours::measure(&corpus, folder.path())?)];
-    for (name, form) in [("Python, 8-bit", "onnx"), ("Python, torch", "torch")] {
-        systems.push((name, peer::measure(&python, form, &corpus, folder.path())?));
-    }
-    Ok(beside(&corpus, &systems))
-}
-
 fn scale() -> Result<String> {
-    let scale: Scale = serde_json::from_str(last_line(&bench("scale")?))?;
-    Ok(at_scale(&scale))
-}
-
-fn steps() -> Result<String> {
+    let scale: Scale = serde_json::from_str(bench("scale")?.lines().last().unwrap_or_default())?;
+    let Scale { read_s, embed_p50_ms, embed_p95_ms, discover_p50_ms, discover_p95_ms, memory_mb } =
+        scale;
     Ok(format!(
-        "2,000 files with 16,000 sections ([the benchmark](../crates/knowledge/benches/index.rs)): \
-         `open` reads and indexes all of them by keyword from nothing, `sync_nothing` finds that \
-         nothing changed, `sync_one_edit` takes in one edited file, `search_keyword` answers one \
-         query.\n\n{}\n\
-         The embedding model ([the benchmark](../crates/embed/benches/embed.rs)):\n\n{}\n\
-         The catalog ([the benchmark](../crates/catalog/benches/lookup.rs)): loading it, and one \
-         lookup by name, by alias, and by words that are ranked by their looks:\n\n{}",
-        table_of(&bench("index")?),
-        table_of(&bench("embed")?),
-        table_of(&bench("lookup")?),
+        "| | |\n|---|---|\n\
+         | read and index by keyword | {read_s:.1} s |\n\
+         | embed a task, median / 95th percentile | {embed_p50_ms:.1} / {embed_p95_ms:.1} ms |\n\
+         | `discover_context` for it, which includes that | {discover_p50_ms:.1} / {discover_p95_ms:.1} ms |\n\
+         | the same as a multiple | {:.2} / {:.2} |\n\
+         | memory | {memory_mb} MB |\n",
+        discover_p50_ms / embed_p50_ms,
+        discover_p95_ms / embed_p95_ms,
     ))
 }
 
-fn store() -> Result<String> {
-    Ok(format!(
-        "The registry ([the benchmark](../crates/store/benches/registry.rs)), on both databases; \
-         PostgreSQL with its own settings, so that what it answers has reached the disk:\n\n\
-         ```text\n{}\n```\n\n\
-         Calls that are taken in ([the benchmark](../crates/store/benches/gaps.rs)), each batch on \
-         the disk before it is acknowledged:\n\n{}",
-        bench("registry")?.trim(),
-        table_of(&bench("gaps")?),
-    ))
-}
-
-fn description() -> Result<String> {
-    Ok(format!(
-        "What the server says of itself ([the benchmark](../crates/mcp/benches/capabilities.rs)), \
-         10,000 reads of each:\n\n```text\n{}\n```\n\n\
-         A thousand contents of twenty lines generated, and generated and assembled into one file \
-         ([the benchmark](../crates/compose/benches/generate.rs)); every version and the file are on \
-         the disk when it ends:\n\n{}",
-        bench("capabilities")?.trim_end(),
-        table_of(&bench("generate")?),
-    ))
-}
-
-/// One page of the server, from the benchmark of that name.
+/// One page of the server, as the benchmark of that name prints it.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct PageTimes {
     page: String,
     p50_ms: f64,
     p99_ms: f64,
@@ -167,94 +112,48 @@ struct Asked {
 
 fn page() -> Result<String> {
     let printed = bench("page")?;
-    let mut table = "10,000 nodes in 1,250 files, 100,000 calls heard over thirty days and some \
-         6,000 gaps from them ([the benchmark](../crates/kenning/benches/page.rs)). One client asks \
-         the server for each page over loopback, 200 times after three to warm up, and waits for \
-         the last byte. What is aimed at is less than 50 ms.\n\n\
-         | page | median | 99th percentile | kB |\n|---|---|---|---|\n"
-        .to_owned();
+    let mut table = table_head(&["median", "99th percentile", "kB"]);
     for line in printed.lines().filter(|line| line.starts_with('{')) {
-        let Asked { page, p50_ms, p99_ms, bytes } = serde_json::from_str(line)?;
+        let PageTimes { page, p50_ms, p99_ms, bytes } = serde_json::from_str(line)?;
         let path = page.split('/').map(|part| if part.starts_with("g-") { "ID" } else { part });
-        let path = path.collect::<Vec<_>>().join("/");
-        table += &format!(
-            "| `{path}` | {p50_ms:.1} ms | {p99_ms:.1} ms | {} |\n",
-            bytes.div_ceil(1_000)
-        );
+        let (path, kb) = (path.collect::<Vec<_>>().join("/"), bytes.div_ceil(1_000));
+        table += &format!("| `{path}` | {p50_ms:.1} ms | {p99_ms:.1} ms | {kb} |\n");
     }
     Ok(table)
 }
 
 fn in_browser() -> Result<String> {
-    let parts = outside::install()?;
-    crate::build()?;
-    browser::check(&parts)?;
+    let packages = external::test_packages()?;
+    Build::Debug.compile()?;
+    browser::check(&packages)?;
     browser::table()
 }
 
-fn beside(corpus: &corpus::Corpus, systems: &[(&str, Measured)]) -> String {
-    let (_, ours) = &systems[0];
-    let row = |what: &str, unit: &str, of: fn(&Measured) -> f64| {
-        let mut row = format!("| {what} | {:.3} {unit} |", of(ours));
-        for (_, peer) in &systems[1..] {
-            row += &format!(" {:.3} {unit} ({:.1}×) |", of(peer), of(peer) / of(ours));
-        }
-        row + "\n"
-    };
-    let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
-    format!(
-        "{} files of Markdown, the READMEs of the crates that this workspace is built from, and \
-         {} of their sentences as queries. The Python stack ([the program](../xtask/peers/reference.py)) \
-         is MiniLM, FAISS and BM25 with reciprocal rank fusion, called in its own process; Kenning is \
-         called as an MCP server over stdio, and its times include that. Its packages: {}. In \
-         brackets: how many times as much as Kenning.\n\n\
-         | | {} |\n|---|{}\n{}{}{}{}{}",
-        corpus.files,
-        corpus.queries.len(),
-        outside::PYTHON_PACKAGES.map(|package| package.replace("==", " ")).join(", "),
-        names.join(" | "),
-        "---|".repeat(names.len()),
-        row("index from nothing", "s", |m| m.index_s),
-        row("hybrid query, median", "ms", |m| m.query_p50_ms),
-        row("start to first answer, index exists", "s", |m| m.first_answer_s),
-        row("one section edited, until found", "s", |m| m.edit_s),
-        row("memory when idle", "MB", |m| m.memory_mb),
-    )
-}
-
-fn at_scale(scale: &Scale) -> String {
-    format!(
-        "[The benchmark](../crates/knowledge/benches/scale.rs) gives every node a random vector: \
-         the times are those of real ones.\n\n\
-         | | |\n|---|---|\n\
-         | read and index by keyword | {:.1} s |\n\
-         | embed a task, median / 95th percentile | {:.1} / {:.1} ms |\n\
-         | `discover_context` for it, which includes that | {:.1} / {:.1} ms |\n\
-         | the same as a multiple | {:.2} / {:.2} |\n\
-         | memory | {} MB |\n",
-        scale.read_s,
-        scale.embed_p50_ms,
-        scale.embed_p95_ms,
-        scale.discover_p50_ms,
-        scale.discover_p95_ms,
-        scale.discover_p50_ms / scale.embed_p50_ms,
-        scale.discover_p95_ms / scale.embed_p95_ms,
-        scale.memory_mb,
-    )
-}
-
-/// With `--workspace`, as everything is built: another selection compiles every dependency anew.
+/// With `--workspace`, as everything is built: another selection compiles every dependency again.
 fn bench(name: &str) -> Result<String> {
     read(&mut cargo_command(&["bench", "--workspace", "--bench", name]))
 }
 
-fn last_line(text: &str) -> &str {
-    text.trim_end().lines().last().unwrap_or_default()
+/// What benchmarks print, each as a block of text; of divan's output only its table.
+fn benches(names: &[&str]) -> Result<String> {
+    let block = |name: &&str| {
+        let printed = bench(name)?;
+        let is_divan = printed.contains("fastest");
+        let lines = printed.lines().skip_while(|line| is_divan && !line.contains("fastest"));
+        Ok(format!("```text\n{}\n```\n", lines.collect::<Vec<_>>().join("\n").trim()))
+    };
+    Ok(names.iter().map(block).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
-fn table_of(output: &str) -> String {
-    let lines: Vec<&str> = output.lines().skip_while(|line| !line.contains("fastest")).collect();
-    format!("```text\n{}\n```\n", lines.join("\n").trim_end())
+/// The first lines of a Markdown table.
+fn table_head<T: AsRef<str>>(columns: &[T]) -> String {
+    let names: Vec<&str> = columns.iter().map(AsRef::as_ref).collect();
+    format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()))
+}
+
+/// The given percentile of sorted times.
+fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+    sorted[(sorted.len() - 1) * percent / 100].as_secs_f64()
 }
 
 fn machine() -> String {
@@ -269,28 +168,9 @@ fn machine() -> String {
     format!("{cores} cores of {processor}, {memory} of memory, {}", std::env::consts::OS)
 }
 
-/// A folder below `target` that is empty at the start and gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self> {
-        let folder = root().join("target/bench");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder).context("no room for the benchmark")?;
-        Ok(Self(folder))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A temporary folder on the disk of the build, because `/tmp` may be in memory.
+fn folder() -> Result<tempfile::TempDir> {
+    Ok(tempfile::Builder::new().prefix("bench").tempdir_in(target())?)
 }
 
 #[cfg(test)]

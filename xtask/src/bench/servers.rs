@@ -1,63 +1,68 @@
-//! Kenning beside other knowledge servers that agents are given: the same files, the same model
-//! where they take one, and the same questions over the same protocol.
+//! Kenning beside other MCP servers for knowledge: the same files, the same model where they accept one,
+//! and the same queries over the same protocol.
 
-mod peers;
+pub(super) mod peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use self::peers::{Edit, Peer, Place};
-use super::corpus::{self, Part};
-use super::session::Session;
-use super::{Folder, tree};
+use super::corpus::{self, Corpus};
+use super::{folder, percentile, table_head};
+use crate::client::StdioClient;
+use crate::process::{self, Usage};
 use crate::run::root;
+use crate::server::Build;
 
-/// What the slowest takes in a few minutes.
+/// As many as the slowest server indexes in a few minutes.
 const FILES: usize = 60;
 const QUESTIONS: usize = 100;
-/// What no step takes, unless it hangs.
+/// A step that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(6);
-const ASK_AGAIN: Duration = Duration::from_millis(10);
-const SOUGHT: &str = "zebra striped canary rollouts";
-/// Long enough for those who leave out paragraphs of less than fifty letters.
+const SESSION_LIMIT: Duration = Duration::from_mins(15);
+const UNTIL_IDLE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(10);
+const QUERY: &str = "zebra striped canary rollouts";
+/// Long enough for servers that skip paragraphs of less than fifty characters.
 const EDIT: &str = "\n## An edit\n\nA paragraph about zebra striped canary rollouts, of which nothing \
     was written before.\n";
 
 /// What was measured of one server.
-struct Row {
+pub(super) struct Row {
     name: String,
     search: &'static str,
-    index: tree::Run,
-    again: tree::Run,
-    first_answer_s: f64,
-    query_p50_ms: f64,
+    pub(super) index: Usage,
+    again: Usage,
+    pub(super) first_answer_s: f64,
+    pub(super) query_p50_ms: f64,
     query_p99_ms: f64,
-    /// Of the questions, those whose file was in the answer.
+    /// Queries whose file was in the answer.
     found: usize,
-    memory_mb: f64,
-    edit_s: f64,
+    pub(super) memory_mb: f64,
+    pub(super) edit_s: f64,
     edit_cpu_s: f64,
     tools: usize,
     list_bytes: usize,
     answer_bytes: usize,
-    /// Files that it wrote into.
+    /// Source files that the server changed.
     changed: usize,
 }
 
 pub(super) fn measure() -> Result<String> {
-    crate::build_release()?;
-    let folder = Folder::new()?;
-    let part = corpus::gather(folder.path())?.part(FILES, QUESTIONS)?;
-    peers::lay_out_models(folder.path())?;
+    Build::Release.compile()?;
+    let folder = folder()?;
+    let corpus = corpus::gather(folder.path(), FILES, QUESTIONS)?;
+    peers::install_models(folder.path())?;
     let (mut rows, mut failed) = (Vec::new(), String::new());
     for (name, make) in peers::ALL {
-        let row = Place::new(folder.path(), name, &part)
+        let row = Place::new(folder.path(), name, &corpus)
             .and_then(|place| make(&place))
-            .and_then(|peer| row(peer, &part, folder.path()).with_context(|| name.to_owned()));
+            .and_then(|peer| row(peer, &corpus, folder.path()).with_context(|| name.to_owned()));
         match row {
             Ok(row) => rows.push(row),
             Err(error) if rows.is_empty() => return Err(error),
@@ -71,71 +76,72 @@ pub(super) fn measure() -> Result<String> {
         }
     }
     ensure!(rows.len() > 2, "too few servers ran:{failed}");
-    Ok(table(&part, &rows) + &failed)
+    Ok(table(&corpus, &rows) + &failed)
 }
 
-fn row(mut peer: Peer, part: &Part, folder: &Path) -> Result<Row> {
-    let said = folder.join("said.txt");
-    let index = tree::run(&mut peer.index, &said, LIMIT).context("the index from nothing")?;
-    let again = tree::run(&mut peer.again, &said, LIMIT).context("the index again")?;
-    let changed = changed(&peer.files, part)?;
+/// Indexes, starts the server, asks all questions, and edits a file.
+pub(super) fn row(mut peer: Peer, corpus: &Corpus, folder: &Path) -> Result<Row> {
+    let log = folder.join("log.txt");
+    let index = process::measure(&mut peer.index, &log, LIMIT).context("the index from nothing")?;
+    let again = process::measure(&mut peer.again, &log, LIMIT).context("the index again")?;
+    let changed = changed(&peer.files, corpus)?;
 
     let began = Instant::now();
-    let mut session = Session::start(&mut peer.serve)?;
-    ask(&mut session, &peer, &part.questions[0].text)?;
+    let mut client = StdioClient::start(peer.serve.stderr(Stdio::null()), SESSION_LIMIT)?;
+    ask(&mut client, &peer, &corpus.questions[0].text)?;
     let first_answer_s = began.elapsed().as_secs_f64();
 
-    let listed = session.request("tools/list", &json!({}))?;
+    let listed = client.request("tools/list", &json!({}))?;
     let (mut times, mut found, mut answer_bytes) = (Vec::new(), 0, 0);
-    for question in &part.questions {
+    for question in &corpus.questions {
         let began = Instant::now();
-        let answer = ask(&mut session, &peer, &question.text)?;
+        let answer = ask(&mut client, &peer, &question.text)?;
         times.push(began.elapsed());
         let answer = answer.to_string();
         answer_bytes += answer.len();
         found += usize::from(question.from.iter().any(|file| is_named(&answer, file)));
     }
     times.sort_unstable();
-    let memory_mb = tree::memory_mb(session.id());
-    let (edit_s, edit_cpu_s) = edit(&mut session, &mut peer, &said).context("the edit")?;
-    let ms = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
+    std::thread::sleep(UNTIL_IDLE);
+    let memory_mb = process::memory_mb(client.pid());
+    let (edit_s, edit_cpu_s) = edit(&mut client, &mut peer, &log).context("the edit")?;
     Ok(Row {
         search: peer.search,
         index,
         again,
         first_answer_s,
-        query_p50_ms: ms(50),
-        query_p99_ms: ms(99),
+        query_p50_ms: percentile(&times, 50) * 1e3,
+        query_p99_ms: percentile(&times, 99) * 1e3,
         found,
         memory_mb,
         edit_s,
         edit_cpu_s,
         tools: listed["tools"].as_array().map_or(0, Vec::len),
         list_bytes: listed.to_string().len(),
-        answer_bytes: answer_bytes / part.questions.len(),
+        answer_bytes: answer_bytes / corpus.questions.len(),
         changed,
         name: peer.name,
     })
 }
 
-/// Asks until the answer is from all that is indexed: ours says so when it is not.
-fn ask(session: &mut Session, peer: &Peer, query: &str) -> Result<Value> {
+/// Repeats a query until the answer used the whole index: ours says when it did not.
+fn ask(client: &mut StdioClient, peer: &Peer, query: &str) -> Result<Value> {
     let call = (peer.call)(query);
     let began = Instant::now();
     loop {
-        let answer = session.request("tools/call", &call)?;
+        let answer = client.request("tools/call", &call)?;
+        ensure!(answer["isError"] != true, "{answer}");
         if answer["structuredContent"].get("message").is_none() {
             return Ok(answer);
         }
-        ensure!(began.elapsed() < LIMIT, "it never had all: {answer}");
-        std::thread::sleep(ASK_AGAIN);
+        ensure!(began.elapsed() < LIMIT, "it never used the whole index: {answer}");
+        std::thread::sleep(POLL);
     }
 }
 
-/// Seconds from the edit of a file until a question leads to it, and what that took of the
-/// processors.
-fn edit(session: &mut Session, peer: &mut Peer, said: &Path) -> Result<(f64, f64)> {
-    let before = ask(session, peer, SOUGHT)?.to_string();
+/// Seconds from the edit of a file until a query finds it, and the CPU time of that.
+fn edit(client: &mut StdioClient, peer: &mut Peer, log: &Path) -> Result<(f64, f64)> {
+    let before = ask(client, peer, QUERY)?.to_string();
     let mut files: Vec<PathBuf> =
         fs::read_dir(&peer.files)?.flatten().map(|entry| entry.path()).collect();
     files.sort();
@@ -143,32 +149,32 @@ fn edit(session: &mut Session, peer: &mut Peer, said: &Path) -> Result<(f64, f64
     let file = files.into_iter().find(|file| !is_named(&before, &stem(file)));
     let file = file.context("every file is in the answer before the edit")?;
     let text = fs::read_to_string(&file)? + EDIT;
-    let cpu = tree::cpu_s(session.id());
+    let cpu = process::cpu_s(client.pid());
     let began = Instant::now();
     fs::write(&file, text)?;
     let mut command_cpu_s = 0.0;
     match peer.edit {
         Edit::Watched => {}
-        Edit::Job { start, status } => finish_job(session, start, status)?,
-        Edit::Command => command_cpu_s = tree::run(&mut peer.again, said, LIMIT)?.cpu_s,
+        Edit::Job { start, status } => finish_job(client, start, status)?,
+        Edit::Command => command_cpu_s = process::measure(&mut peer.again, log, LIMIT)?.cpu_s,
     }
     loop {
         let asked = Instant::now();
-        if is_named(&ask(session, peer, SOUGHT)?.to_string(), &stem(&file)) {
+        if is_named(&ask(client, peer, QUERY)?.to_string(), &stem(&file)) {
             break;
         }
         ensure!(began.elapsed() < LIMIT, "the edit was not found");
-        // Whoever takes long to answer shall not be kept from its work by questions.
-        std::thread::sleep(ASK_AGAIN.max(asked.elapsed()));
+        // Queries must not keep a slow server from indexing.
+        std::thread::sleep(POLL.max(asked.elapsed()));
     }
-    Ok((began.elapsed().as_secs_f64(), tree::cpu_s(session.id()) - cpu + command_cpu_s))
+    Ok((began.elapsed().as_secs_f64(), process::cpu_s(client.pid()) - cpu + command_cpu_s))
 }
 
 /// Starts a job in a server and waits for its end.
-fn finish_job(session: &mut Session, start: &str, status: &str) -> Result<()> {
+fn finish_job(client: &mut StdioClient, start: &str, status: &str) -> Result<()> {
     let mut call = |name: &str, arguments: Value| -> Result<Value> {
         let answer =
-            session.request("tools/call", &json!({"name": name, "arguments": arguments}))?;
+            client.request("tools/call", &json!({"name": name, "arguments": arguments}))?;
         Ok(serde_json::from_str(answer["content"][0]["text"].as_str().unwrap_or_default())?)
     };
     let id = call(start, json!({}))?["jobId"].take();
@@ -178,38 +184,37 @@ fn finish_job(session: &mut Session, start: &str, status: &str) -> Result<()> {
             ensure!(job["state"] == "succeeded", "{job}");
             return Ok(());
         }
-        std::thread::sleep(ASK_AGAIN);
+        std::thread::sleep(POLL);
     }
 }
 
-/// Whether an answer names a file, and not only one whose name begins or ends like it.
+/// Whether an answer contains a file's name, not as a part of a longer name.
 fn is_named(answer: &str, file: &str) -> bool {
     answer.match_indices(file).any(|(at, _)| {
-        let goes_on = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+        let continues = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
         let before = answer[..at].chars().next_back();
         let after = &answer[at + file.len()..];
-        // A version may go on after a dot, where the name of a file has its ending.
+        // After a dot there may be more of a version, or the file's extension.
         let version = after.strip_prefix('.').unwrap_or_default();
-        !before.is_some_and(goes_on)
-            && !after.starts_with(goes_on)
+        !before.is_some_and(continues)
+            && !after.starts_with(continues)
             && !version.starts_with(|digit: char| digit.is_ascii_digit())
     })
 }
 
-fn changed(files: &Path, part: &Part) -> Result<usize> {
+fn changed(files: &Path, corpus: &Corpus) -> Result<usize> {
     let mut changed = 0;
-    for original in &part.files {
+    for original in &corpus.files {
         let copy = files.join(original.file_name().unwrap_or_default());
         changed += usize::from(fs::read(copy).ok() != Some(fs::read(original)?));
     }
     Ok(changed)
 }
 
-fn table(part: &Part, rows: &[Row]) -> String {
+fn table(corpus: &Corpus, rows: &[Row]) -> String {
     let ours = &rows[0];
-    let mut out = introduction(part);
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    out += &format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    let mut out = table_head(&names);
     let mut line = |what: &str, cell: &dyn Fn(&Row) -> String| {
         let cells: Vec<String> = rows.iter().map(cell).collect();
         out += &format!("| {what} | {} |\n", cells.join(" | "));
@@ -232,7 +237,7 @@ fn table(part: &Part, rows: &[Row]) -> String {
     line("query, median", &beside(|row| row.query_p50_ms, "ms"));
     line("query, 99th percentile", &beside(|row| row.query_p99_ms, "ms"));
     line("the sentence's file is in the answer", &|row| {
-        format!("{} of {}", row.found, part.questions.len())
+        format!("{} of {}", row.found, corpus.questions.len())
     });
     line("size of an answer, mean", &beside(|row| row.answer_bytes as f64 / 1e3, "kB"));
     line("memory of the server after that", &beside(|row| row.memory_mb, "MB"));
@@ -242,26 +247,6 @@ fn table(part: &Part, rows: &[Row]) -> String {
     line("their list", &beside(|row| row.list_bytes as f64 / 1e3, "kB"));
     line("source files it changed", &|row| row.changed.to_string());
     out
-}
-
-fn introduction(part: &Part) -> String {
-    format!(
-        "{} of the files of the first section and {} of their sentences as queries, ten results \
-         each, over stdio; every server has its own copy of the files. The number of files is what \
-         the slowest indexes in a few minutes. Kenning, markdown-vault-mcp, basic-memory and \
-         mcp-local-rag search by keyword and by meaning, with the same 8-bit MiniLM, laid where each \
-         looks for a model that it has fetched; how they cut files into passages is their own. qmd's \
-         own models (embedding, query expansion, re-ranking) cannot be fetched here, so it \
-         searches by keyword only, and its index has no vectors: its times are for less work. \
-         What counts as a result is a passage for Kenning and mcp-local-rag, and a file for the \
-         others. A file counts as found if the answer names it, or a file with the same sentence. \
-         Times of the processors and memory are of all processes of a server. The edit is noticed \
-         by Kenning, markdown-vault-mcp and basic-memory on their own; mcp-local-rag is told by its \
-         tool `sync_start`, and qmd by `qmd update`, which is in the time. In brackets: how many \
-         times as much as Kenning.\n\n",
-        part.files.len(),
-        part.questions.len(),
-    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! `kenning install`, believed only if the client itself finds the server.
+//! `kenning install` for each client: the client itself must find the server afterwards, and must not
+//! find it after `kenning uninstall`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -7,34 +8,35 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::outside::{MOVE_FILES, Parts};
-use crate::run::{patiently, read_both, root, run};
+use crate::external::NpmPackages;
+use crate::run::{read_both, retry, run};
+use crate::server::Build;
 
 /// A client whose program runs without an account and without a network.
 struct Client {
     id: &'static str,
     program: &'static str,
-    /// What it prints, lower case, once it is connected; where it only reads its file, what shows
-    /// that it did.
-    sign: &'static str,
-    /// What it must know before it looks at the servers of a project: a file in the home, whose
-    /// text has the project's folder for `PROJECT`.
+    /// What `mcp list` prints, in lower case, once it is connected, or for clients that do not connect,
+    /// once it has read the entry.
+    expected: &'static str,
+    /// A file in the home, and its text, that makes the client trust the project; `PROJECT` stands for
+    /// the project's folder.
     trust: Option<(&'static str, &'static str)>,
 }
 
 const CLIENTS: [Client; 5] = [
-    // Asks a person before it starts what a project names, so only the user's are tried.
-    Client { id: "claude-code", program: "claude", sign: "connected", trust: None },
+    // It asks before it starts a server of a project, so only the user's scope is checked.
+    Client { id: "claude-code", program: "claude", expected: "connected", trust: None },
     Client {
         id: "gemini-cli",
         program: "gemini",
-        sign: "- connected",
+        expected: "- connected",
         trust: Some((".gemini/trustedFolders.json", "{\"PROJECT\": \"TRUST_FOLDER\"}\n")),
     },
     Client {
         id: "codex-cli",
         program: "codex",
-        sign: "enabled",
+        expected: "enabled",
         trust: Some((
             ".codex/config.toml",
             "# Mine.\n[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n",
@@ -43,68 +45,67 @@ const CLIENTS: [Client; 5] = [
     Client {
         id: "copilot-cli",
         program: "copilot",
-        sign: "kenning (local)",
+        expected: "kenning (local)",
         trust: Some((".copilot/config.json", "{\"trusted_folders\": [\"PROJECT\"]}\n")),
     },
-    Client { id: "opencode", program: "opencode", sign: "connected", trust: None },
+    Client { id: "opencode", program: "opencode", expected: "connected", trust: None },
 ];
 
-pub(crate) fn check(parts: &Parts) -> Result<()> {
+pub(crate) fn check(packages: &NpmPackages) -> Result<()> {
     for client in CLIENTS {
         for scope in ["user", "project"] {
             if client.id == "claude-code" && scope == "project" {
                 continue;
             }
-            client.check(parts, scope)?;
+            client.check(packages, scope)?;
         }
     }
     Ok(())
 }
 
 impl Client {
-    /// Installed, the client sees it; uninstalled, it does not.
-    fn check(&self, parts: &Parts, scope: &str) -> Result<()> {
-        let home = parts.fresh_home(&format!("{}-{scope}", self.id))?;
+    fn check(&self, packages: &NpmPackages, scope: &str) -> Result<()> {
+        let home = packages.fresh_home(&format!("{}-{scope}", self.id))?;
         let project = home.join("project");
         fs::create_dir(&project)?;
         fs::write(project.join("a.md"), "# A\n")?;
-        // A repository of its own, or clients look for one further up.
+        // Without a repository here, clients would find the one further up.
         run(Command::new("git").args(["init", "--quiet"]).current_dir(&project))?;
         if let Some((file, text)) = self.trust {
             let file = home.join(file);
-            fs::create_dir_all(file.parent().context("it is in a folder")?)?;
+            fs::create_dir_all(file.parent().context("it has a folder")?)?;
             fs::write(file, text.replace("PROJECT", &project.display().to_string()))?;
         }
         run(kenning(&home, &project).args(["install", self.id, "--scope", scope]))?;
-        patiently(|| {
-            let listed = self.list(parts, &home, &project)?;
-            let is_there = listed.contains("kenning") && listed.contains(self.sign);
+        retry(|| {
+            let listed = self.list(packages, &home, &project)?;
+            let is_there = listed.contains("kenning") && listed.contains(self.expected);
             ensure!(is_there, "{} ({scope}) does not find the server: {listed}", self.id);
             Ok(())
         })?;
         if self.id == "codex-cli" && scope == "user" {
-            patiently(|| codex_connects(parts, &home, &project))?;
+            retry(|| codex_connects(packages, &home, &project))?;
         }
         run(kenning(&home, &project).args(["uninstall", self.id, "--scope", scope]))?;
-        let listed = self.list(parts, &home, &project)?;
+        let listed = self.list(packages, &home, &project)?;
         ensure!(!listed.contains("kenning"), "{} ({scope}) still has it: {listed}", self.id);
         Ok(())
     }
 
-    fn list(&self, parts: &Parts, home: &Path, project: &Path) -> Result<String> {
-        let mut list = parts.program_at_home(self.program, home)?;
-        // Not all of them answer on standard output.
+    fn list(&self, packages: &NpmPackages, home: &Path, project: &Path) -> Result<String> {
+        let mut list = packages.program_in_home(self.program, home)?;
+        // Some clients print the list on standard error.
         let (out, err) = read_both(list.args(["mcp", "list"]).current_dir(project))?;
         let listed = out + &err;
-        // The folders that hold the homes have this name in them as well.
+        // The path of the home may contain the name that is looked for.
         let listed = listed.replace(&home.display().to_string(), "");
         Ok(listed.to_lowercase())
     }
 }
 
 /// `codex mcp list` only reads its file; its server for editors starts what is listed.
-fn codex_connects(parts: &Parts, home: &Path, project: &Path) -> Result<()> {
-    let mut codex = parts.program_at_home("codex", home)?;
+fn codex_connects(packages: &NpmPackages, home: &Path, project: &Path) -> Result<()> {
+    let mut codex = packages.program_in_home("codex", home)?;
     codex.arg("app-server").current_dir(project).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut codex = codex.stderr(Stdio::null()).spawn()?;
     let mut stdin = codex.stdin.take().context("its input is piped")?;
@@ -115,7 +116,7 @@ fn codex_connects(parts: &Parts, home: &Path, project: &Path) -> Result<()> {
     let stdout = codex.stdout.take().context("its output is piped")?;
     let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let answer = lines.find(|line| line.starts_with("{\"id\":2,"));
-    // It ends when nobody speaks to it any more.
+    // It ends at the end of its input.
     drop(stdin);
     codex.wait()?;
     let answer = answer.unwrap_or_default();
@@ -124,10 +125,7 @@ fn codex_connects(parts: &Parts, home: &Path, project: &Path) -> Result<()> {
 }
 
 fn kenning(home: &Path, project: &Path) -> Command {
-    let mut kenning = Command::new(root().join("target/debug/kenning"));
-    kenning.env("HOME", home).current_dir(project);
-    for variable in MOVE_FILES {
-        kenning.env_remove(variable);
-    }
+    let mut kenning = Build::Debug.kenning(home);
+    kenning.current_dir(project);
     kenning
 }

@@ -1,25 +1,21 @@
-//! `cargo xtask soak`: real servers under mixed traffic for a while, with files that change and a
-//! database that goes away and comes back, and an account of every promise at the end.
+//! `cargo xtask soak`: real servers under mixed load while files change and the database stops and
+//! starts. Every answer is checked when it arrives, and every acknowledged write again at the end;
+//! docs/reliability.md lists what is checked.
 //!
-//! [`shelf`] holds the files and knows which version was current when; [`client`] speaks to the
-//! servers of [`servers`]; [`worker`] and [`ingest`] are the traffic, with [`ledger`]s of what was
-//! acknowledged; [`outage`] takes the database away; [`memory`] watches the processes;
-//! [`account`] adds it all up. [`closing`] looks at the end whether everything is there.
+//! [`documents`] changes the files and knows which version was current when; [`outages`] stops the
+//! database; [`servers`] starts the servers; [`worker`] and [`events`] are the load; [`report`] collects
+//! the measurements and decides whether the run passed.
 
-mod account;
-mod client;
-mod closing;
-mod ingest;
-mod ledger;
-mod memory;
-mod outage;
-mod random;
+mod documents;
+mod events;
+mod outages;
+mod report;
 mod servers;
-mod shelf;
 mod worker;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,181 +23,190 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use kenning_testkit::Postgres;
 
-use self::account::Account;
-use self::outage::Outages;
-use self::servers::Fleet;
-use self::shelf::Shelf;
+use self::documents::Documents;
+use self::outages::Outages;
+use self::report::Measurements;
+use self::servers::Servers;
+use crate::process;
 use crate::run::root;
+use crate::server::Build;
 
-/// From here on a run is long enough to judge what a busy machine may delay: memory, and how soon
-/// changes are seen.
-const LONG: Duration = Duration::from_mins(2);
+/// How long servers may take to catch up after the load has ended.
+const SETTLE_LIMIT: Duration = Duration::from_mins(2);
+const LOCK: &str = "no thread panics while it holds the lock";
 
-/// What a run is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct Options {
     length: Duration,
-    release: bool,
+    build: Build,
 }
 
-/// What all who take part share.
-struct Field {
-    began: Instant,
-    over: AtomicBool,
-    shelf: Shelf,
-    outages: Outages,
-    account: Account,
-}
-
-impl Field {
-    fn now(&self) -> Duration {
-        self.began.elapsed()
-    }
-
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps, but not past the end.
-    fn pause(&self, length: Duration) {
-        let until = Instant::now() + length;
-        while !self.is_over() && Instant::now() < until {
-            thread::sleep((until - Instant::now()).min(Duration::from_millis(100)));
-        }
-    }
-}
-
-impl Plan {
-    /// As part of the tests: long enough for one outage.
+impl Options {
+    /// For `cargo xtask test`: long enough for one outage.
     pub(crate) fn short() -> Self {
-        Self { length: Duration::from_secs(25), release: false }
+        Self { length: Duration::from_secs(25), build: Build::Debug }
     }
 
-    pub(crate) fn read(words: &[&str]) -> Result<Self> {
-        let mut plan = Self { length: Duration::from_mins(30), release: false };
+    pub(crate) fn parse(words: &[&str]) -> Result<Self> {
+        let mut options = Self { length: Duration::from_mins(30), build: Build::Debug };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut number = || -> Result<u64> {
                 let number = words.next().with_context(|| format!("{word} needs a number"))?;
-                number.parse().with_context(|| format!("{word} {number} is no number"))
+                number.parse().with_context(|| format!("{word} {number} is not a number"))
             };
             match *word {
-                "--minutes" => plan.length = Duration::from_secs(60 * number()?),
-                "--seconds" => plan.length = Duration::from_secs(number()?),
-                "--release" => plan.release = true,
-                other => bail!("`{other}` is not known; there is --minutes, --seconds, --release"),
+                "--minutes" => options.length = Duration::from_secs(60 * number()?),
+                "--seconds" => options.length = Duration::from_secs(number()?),
+                "--release" => options.build = Build::Release,
+                other => bail!("unknown option `{other}`; use --minutes, --seconds or --release"),
             }
         }
-        ensure!(plan.length >= Duration::from_secs(10), "a soak takes 10 seconds at least");
-        Ok(plan)
-    }
-
-    fn is_long(self) -> bool {
-        self.length >= LONG
-    }
-
-    fn program(self) -> PathBuf {
-        let profile = if self.release { "release" } else { "debug" };
-        crate::run::target().join(profile).join("kenning")
+        ensure!(options.length >= Duration::from_secs(10), "a soak test takes at least 10 seconds");
+        Ok(options)
     }
 }
 
-/// Builds the program and soaks it.
-pub(crate) fn run(plan: Plan) -> Result<()> {
-    if plan.release {
-        crate::build_release()?;
-    } else {
-        crate::build()?;
-    }
-    check(plan)
+/// When a request was sent and answered, since the start of the run.
+#[derive(Debug, Clone, Copy)]
+struct Interval {
+    from: Duration,
+    until: Duration,
 }
 
-/// Soaks the program that was built. Fails when a promise was broken.
-pub(crate) fn check(plan: Plan) -> Result<()> {
+/// What all threads of a run share.
+struct Scenario {
+    started: Instant,
+    finished: AtomicBool,
+    documents: Documents,
+    outages: Outages,
+    measurements: Mutex<Measurements>,
+}
+
+impl Scenario {
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps, but not past the end of the run.
+    fn pause(&self, length: Duration) {
+        let until = Instant::now() + length;
+        while !self.is_finished() && Instant::now() < until {
+            thread::sleep((until - Instant::now()).min(Duration::from_millis(100)));
+        }
+    }
+
+    fn timed<T>(&self, call: impl FnOnce() -> T) -> (T, Interval) {
+        let from = self.now();
+        let result = call();
+        (result, Interval { from, until: self.now() })
+    }
+
+    fn record<T>(&self, record: impl FnOnce(&mut Measurements) -> T) -> T {
+        record(&mut self.measurements.lock().expect(LOCK))
+    }
+
+    fn answered(&self, call: &'static str, interval: Interval) {
+        let during_outage = self.outages.cover(interval);
+        self.record(|measurements| measurements.answered(call, interval, during_outage));
+    }
+
+    /// An error is something that must not happen: it fails the run.
+    fn check(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.record(|measurements| measurements.problem(format!("{error:#}")));
+        }
+    }
+}
+
+/// Builds the programs and runs the soak test.
+pub(crate) fn run(options: Options) -> Result<()> {
+    options.build.compile()?;
+    check(options)
+}
+
+/// Runs the soak test on what was built.
+pub(crate) fn check(options: Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    // What a power cut would lose may be lost: there is none. What is committed may not.
+    // The database stops and crashes, but the machine does not, so nothing has to reach the disk.
     let postgres = Postgres::start(&["fsync=off"]);
     let store = postgres.database();
-    let shelf = Shelf::fill(&folder.path().join("base"))?;
-    let mut fleet = Fleet::start(&plan.program(), folder.path(), shelf.folder(), &store)?;
-    let field = Arc::new(Field {
-        began: Instant::now(),
-        over: AtomicBool::new(false),
-        shelf,
+    let documents = Documents::create(&folder.path().join("base"))?;
+    let (servers, mut workers) = Servers::start(options, folder.path(), &documents.folder, &store)?;
+    let mut senders = servers.senders()?;
+    let scenario = Scenario {
+        started: Instant::now(),
+        finished: AtomicBool::new(false),
+        documents,
         outages: Outages::default(),
-        account: Account::default(),
+        measurements: Mutex::default(),
+    };
+    thread::scope(|scope| {
+        for worker in &mut workers {
+            scope.spawn(|| worker.work(&scenario));
+        }
+        for sender in &mut senders {
+            scope.spawn(|| scenario.check(sender.send_until_finished(&scenario)));
+        }
+        scope.spawn(|| scenario.documents.keep_changing(&scenario));
+        scope.spawn(|| scenario.outages.cause(&scenario, &postgres, options.length));
+        while scenario.now() < options.length {
+            for (pid, name) in &servers.processes {
+                let mb = process::memory_mb(*pid);
+                scenario.record(|measurements| measurements.memory(name, scenario.now(), mb));
+            }
+            scenario.pause(Duration::from_secs(1));
+        }
+        scenario.finished.store(true, Ordering::Relaxed);
     });
-    field.shelf.starts(field.began);
-    let (done, taken_in, memory) = traffic(&field, &mut fleet, &postgres, plan)?;
-    closing::check(&field, &fleet, done, &taken_in, (&postgres, &store));
-    let processes = fleet.processes();
-    fleet.end(&field.account);
-    drop(postgres);
-    let summary = field.account.summary(plan, &field, &memory, &processes);
-    println!("{}", summary.text());
-    let written = write(&summary)?;
-    println!("as JSON in {}", written.display());
-    if summary.is_kept() {
+    for worker in &mut workers {
+        scenario.check(worker.verify_documents(&scenario));
+        scenario.check(worker.verify_skills(&scenario, &servers));
+    }
+    for sender in &mut senders {
+        scenario.check(sender.verify(&scenario, &postgres, &store));
+    }
+    servers.stop(&scenario, workers);
+    let failures = scenario.record(|measurements| {
+        measurements.finish(options, scenario.outages.total(), &root().join("target/soak.json"))
+    })?;
+    if failures.is_empty() {
         return Ok(());
     }
     keep_logs(folder.path())?;
-    bail!("a promise was broken: {}", summary.broken().join("; "))
+    bail!("the soak test failed: {}", failures.join("; "))
 }
 
-type Harvest = (Vec<worker::Done>, Vec<ingest::TakenIn>, memory::Samples);
-
-/// Lets everybody loose until the time is up, and gathers what they know.
-fn traffic(
-    field: &Arc<Field>,
-    fleet: &mut Fleet,
-    postgres: &Postgres,
-    plan: Plan,
-) -> Result<Harvest> {
-    let workers = fleet.workers()?;
-    let senders = fleet.senders()?;
-    let processes = fleet.processes();
-    let mut memory = memory::Samples::default();
-    let gathered = thread::scope(|scope| {
-        let workers: Vec<_> =
-            workers.into_iter().map(|worker| scope.spawn(|| worker.work(field))).collect();
-        let senders: Vec<_> =
-            senders.into_iter().map(|sender| scope.spawn(|| sender.send_all(field))).collect();
-        scope.spawn(|| field.shelf.change(field));
-        scope.spawn(|| field.outages.cause(field, postgres, plan.length));
-        while field.now() < plan.length {
-            memory.take(field.now(), &processes);
-            field.pause(Duration::from_secs(1));
-        }
-        field.over.store(true, Ordering::Relaxed);
-        let gone = "whoever takes part says what went wrong";
-        let done = workers.into_iter().map(|worker| worker.join().expect(gone)).collect();
-        let taken_in = senders.into_iter().map(|sender| sender.join().expect(gone)).collect();
-        (done, taken_in)
-    });
-    let (done, taken_in) = gathered;
-    Ok((done, taken_in, memory))
-}
-
-fn write(summary: &account::Summary) -> Result<PathBuf> {
-    let path = root().join("target/soak.json");
-    std::fs::create_dir_all(root().join("target"))?;
-    std::fs::write(&path, serde_json::to_string_pretty(summary)?)?;
-    Ok(path)
-}
-
-/// What the servers said is worth reading only when something went wrong.
 fn keep_logs(folder: &Path) -> Result<()> {
     let kept = root().join("target/soak-logs");
-    std::fs::create_dir_all(&kept)?;
-    for entry in std::fs::read_dir(folder)?.flatten() {
-        let log = entry.path();
-        if let Some(name) = log.file_name().filter(|_| log.extension().is_some_and(|e| e == "log"))
-        {
-            std::fs::copy(&log, kept.join(name))?;
+    fs::create_dir_all(&kept)?;
+    for entry in fs::read_dir(folder)?.flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "log") {
+            fs::copy(entry.path(), kept.join(entry.file_name()))?;
         }
     }
-    eprintln!("what the servers said is in {}", kept.display());
+    eprintln!("the servers' logs are in {}", kept.display());
     Ok(())
+}
+
+/// Xorshift with a fixed seed: the load of a failed run can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: usize) -> Self {
+        Self((seed as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap_or_default() % limit
+    }
 }
 
 #[cfg(test)]
@@ -209,15 +214,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_read_from_words() {
-        let plan = |length, release| Plan { length, release };
-        assert_eq!(Plan::read(&[]).unwrap(), plan(Duration::from_mins(30), false));
-        let words = ["--seconds", "20", "--release"];
-        assert_eq!(Plan::read(&words).unwrap(), plan(Duration::from_secs(20), true));
+    fn options_are_parsed() {
+        let default = Options { length: Duration::from_mins(30), build: Build::Debug };
+        assert_eq!(Options::parse(&[]).unwrap(), default);
+        let short = Options { length: Duration::from_secs(20), build: Build::Release };
+        assert_eq!(Options::parse(&["--seconds", "20", "--release"]).unwrap(), short);
         for wrong in
             [&["--minutes"][..], &["--minutes", "x"], &["--hours", "1"], &["--seconds", "1"]]
         {
-            assert!(Plan::read(wrong).is_err(), "{wrong:?}");
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -1,272 +1,132 @@
-//! The servers: two over HTTP and two over standard streams on one database, and one over standard
-//! streams with a file of its own. The first over standard streams has the same home as those over
-//! HTTP, and shares one of them; the others have homes of their own.
+//! The servers: two over HTTP and two on standard streams with one database, and one on standard
+//! streams with a file of its own. The first on standard streams has the home of those over HTTP, and so
+//! attaches to one of them.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::account::Account;
-use super::client::{self, Client, Http};
-use super::ingest::Sender;
-use super::shelf::SLOTS;
-use super::worker::{Store, Worker};
+use super::events::Sender;
+use super::worker::{self, ExpectedSkills, NewestShown, Worker};
+use super::{Options, SETTLE_LIMIT, Scenario, documents};
+use crate::client::{Client, HttpClient, StdioClient};
+use crate::process;
+use crate::server::HttpServer;
 
-/// How long a server may take to end after it was told to.
-const ENDING: Duration = Duration::from_secs(30);
-/// Clients of each server over HTTP.
-const CLIENTS: usize = 2;
+const EXIT_LIMIT: Duration = Duration::from_secs(30);
+const FIRST_AGENT: usize = 100;
 
-/// A process to watch.
-#[derive(Debug, Clone)]
-pub(super) struct Process {
-    pub(super) id: u32,
-    pub(super) name: String,
+pub(super) struct Servers {
+    http: Vec<HttpServer>,
+    /// Id and name of all processes, whose memory is watched.
+    pub(super) processes: Vec<(u32, &'static str)>,
 }
 
-pub(super) struct Fleet {
-    program: PathBuf,
-    home: PathBuf,
-    web: Vec<Web>,
-    streams: Vec<Streams>,
-}
-
-/// The newest version of each document that a server has shown: it must not go back.
-pub(super) type Shown = Arc<Vec<AtomicU32>>;
-
-struct Web {
-    child: Child,
-    address: String,
-    shown: Shown,
-}
-
-struct Streams {
-    child: Child,
-    store: Store,
-    session: Option<client::Stdio>,
-}
-
-fn nothing_shown() -> Shown {
-    Arc::new((0..SLOTS).map(|_| AtomicU32::new(0)).collect())
-}
-
-impl Fleet {
-    pub(super) fn start(program: &Path, home: &Path, base: &Path, store: &str) -> Result<Self> {
-        ensure!(program.exists(), "{} is not built", program.display());
-        let mut fleet = Self {
-            program: program.to_path_buf(),
-            home: home.to_path_buf(),
-            web: Vec::new(),
-            streams: Vec::new(),
+impl Servers {
+    /// The servers with their clients: two for each over HTTP, one for each on standard streams. Every
+    /// client writes to an agent of its own.
+    pub(super) fn start(
+        options: Options,
+        folder: &Path,
+        base: &Path,
+        store: &str,
+    ) -> Result<(Self, Vec<Worker>)> {
+        let kenning = |home: &Path, store: Option<&str>| {
+            let mut command = options.build.kenning(home);
+            command.arg("--root").arg(base).args(["--log-level", "warn"]).current_dir(base);
+            command.envs(store.map(|store| ("KENNING_STORE_URL", store)));
+            command
         };
-        for number in 0..2 {
-            let web = fleet.start_web(base, store, number)?;
-            fleet.web.push(web);
+        let log = |name: &str| folder.join(format!("{name}.log"));
+        let mut servers = Self { http: Vec::new(), processes: Vec::new() };
+        for name in ["http server 0", "http server 1"] {
+            let mut serve = kenning(folder, Some(store));
+            serve.args(["serve", "--http", "127.0.0.1:0"]);
+            let server = HttpServer::start(&mut serve, Some(&log(name)))?;
+            servers.processes.push((server.pid(), name));
+            servers.http.push(server);
         }
-        for (number, store) in [Some(store), Some(store), None].into_iter().enumerate() {
-            let streams = fleet.start_streams(base, store, number)?;
-            fleet.streams.push(streams);
-        }
-        Ok(fleet)
-    }
-
-    /// The program with a home of its own.
-    fn kenning(&self, home: &Path, base: &Path, store: Option<&str>) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg("--root").arg(base).args(["--log-level", "warn"]).current_dir(base);
-        command.env("HOME", home);
-        command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-        command.env_remove("KENNING_STORE_URL");
-        if let Some(store) = store {
-            command.env("KENNING_STORE_URL", store);
-        }
-        command
-    }
-
-    fn start_web(&self, base: &Path, store: &str, number: usize) -> Result<Web> {
-        let mut command = self.kenning(&self.home, base, Some(store));
-        command.args(["serve", "--http", "127.0.0.1:0"]).stdin(Stdio::null());
-        let mut child = command.stderr(Stdio::piped()).spawn().context("a server")?;
-        let stderr = child.stderr.take().context("its messages are piped")?;
-        let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
-        let mut said = Vec::new();
-        let page = lines.find_map(|line| {
-            let page = line.strip_prefix("Page  http://").map(str::to_owned);
-            said.push(line);
-            page
-        });
-        let mut log = File::create(self.home.join(format!("http{number}.log")))?;
-        // Whoever logs must not wait for somebody to read it.
-        std::thread::spawn(move || {
-            for line in lines {
-                let _ = writeln!(log, "{line}");
-            }
-        });
-        let page = page.with_context(|| format!("no server: {}", said.join("\n")))?;
-        let address = page.trim_end_matches('/').to_owned();
-        Ok(Web { child, address, shown: nothing_shown() })
-    }
-
-    fn start_streams(&self, base: &Path, store: Option<&str>, number: usize) -> Result<Streams> {
-        let home = match number {
-            0 => self.home.clone(),
-            _ => self.home.join(format!("home{number}")),
+        let catalog = servers.connect(0)?.call("lookup_capability", &worker::lookup())?.ok()?;
+        let worker = |client, peer, newest_shown, agent_id| {
+            let (catalog, skills) = (catalog.clone(), ExpectedSkills::new(agent_id));
+            Worker { client, peer, newest_shown, catalog, skills }
         };
-        std::fs::create_dir_all(&home)?;
-        if store.is_none() {
-            let mut add = self.kenning(&home, base, None);
-            add.args(["agents", "add", "alone", "--id", &agent(9).to_string()]);
-            ensure!(add.stdout(Stdio::null()).status()?.success(), "no agent could be added");
-        }
-        let log = File::create(self.home.join(format!("stdio{number}.log")))?;
-        let mut command = self.kenning(&home, base, store);
-        command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().context("a server")?;
-        let input = child.stdin.take().context("its input is piped")?;
-        let output = child.stdout.take().context("its output is piped")?;
-        let session = Some(client::Stdio::open(input, output)?);
-        let store = if store.is_some() { Store::Shared } else { Store::Own };
-        Ok(Streams { child, store, session })
-    }
-
-    /// One for every client, each with an agent of its own to write to.
-    pub(super) fn workers(&mut self) -> Result<Vec<Worker>> {
         let mut workers = Vec::new();
-        let reference = self.reference()?;
-        for (number, web) in self.web.iter().enumerate() {
-            let other = &self.web[1 - number].address;
-            for client in 0..CLIENTS {
-                let agent_id = agent(number * CLIENTS + client);
-                self.add(agent_id)?;
-                let own = Client::Http(Http::open(&web.address)?);
-                let peer = Some(Client::Http(Http::open(other)?));
-                let (shown, reference) = (web.shown.clone(), reference.clone());
-                workers.push(Worker {
-                    own,
-                    peer,
-                    store: Store::Shared,
-                    agent_id,
-                    shown,
-                    reference,
-                });
+        for number in 0..2 {
+            let newest_shown = nothing_shown();
+            for client in 0..2 {
+                let agent_id = servers.add_agent(2 * number + client)?;
+                let (own, peer) = (servers.connect(number)?, servers.connect(number + 1)?);
+                workers.push(worker(Client::Http(own), Some(peer), newest_shown.clone(), agent_id));
             }
         }
-        for (number, streams) in self.streams.iter_mut().enumerate() {
-            let own = Client::Stdio(streams.session.take().context("it has one client")?);
-            let (agent_id, peer) = match streams.store {
-                Store::Own => (agent(9), None),
-                Store::Shared => {
-                    let peer = Http::open(&self.web[number % 2].address)?;
-                    (agent(5 + number), Some(Client::Http(peer)))
-                }
-            };
-            let (store, reference) = (streams.store, reference.clone());
-            workers.push(Worker { own, peer, store, agent_id, shown: nothing_shown(), reference });
+        let stdio = [
+            ("stdio client of a shared server", folder.to_path_buf(), Some(store)),
+            ("stdio server 1", folder.join("home1"), Some(store)),
+            ("stdio server 2 with a file", folder.join("home2"), None),
+        ];
+        for (number, (name, home, store)) in stdio.into_iter().enumerate() {
+            fs::create_dir_all(&home)?;
+            let agent_id = servers.add_agent(4 + number)?;
+            let peer = store.map(|_| servers.connect(number)).transpose()?;
+            if peer.is_none() {
+                let mut add = kenning(&home, None);
+                add.args(["agents", "add", "alone", "--id", &agent_id.to_string()]);
+                ensure!(add.stdout(Stdio::null()).status()?.success(), "no agent could be added");
+            }
+            let mut serve = kenning(&home, store);
+            serve.arg("serve").stderr(File::create(log(name))?);
+            let client = StdioClient::start(&mut serve, options.length + 3 * SETTLE_LIMIT)?;
+            servers.processes.push((client.pid(), name));
+            workers.push(worker(Client::Stdio(client), peer, nothing_shown(), agent_id));
         }
-        for number in 0..2 {
-            self.add(agent(5 + number))?;
-        }
-        Ok(workers)
+        Ok((servers, workers))
     }
 
     pub(super) fn senders(&self) -> Result<Vec<Sender>> {
-        let sender = |number: usize| {
-            let open = |number: usize| Http::open(&self.web[number % 2].address);
-            Ok(Sender::new(number, [open(number)?, open(number + 1)?]))
-        };
+        let sender =
+            |number| Ok(Sender::new(number, [self.connect(number)?, self.connect(number + 1)?]));
         (0..2).map(sender).collect()
     }
 
-    fn add(&self, agent_id: usize) -> Result<()> {
-        let mut http = self.any()?;
+    /// A connection to one of the servers over HTTP, which are counted in turns.
+    pub(super) fn connect(&self, number: usize) -> Result<HttpClient> {
+        HttpClient::open(&self.http[number % self.http.len()].address, None)
+    }
+
+    fn add_agent(&self, number: usize) -> Result<usize> {
+        let agent_id = FIRST_AGENT + number;
         let agent = json!({"name": format!("agent-{agent_id}"), "id": agent_id});
-        let (status, body) = http.request("POST", "/api/v1/agents", Some(&agent))?;
-        ensure!(status == 201, "no agent could be added: {status} {body}");
-        Ok(())
+        let (status, body) = self.connect(0)?.request("POST", "/api/v1/agents", Some(&agent))?;
+        ensure!(status == 201, "agent {agent_id} could not be added: {status} {body}");
+        Ok(agent_id)
     }
 
-    /// What every server must say about the catalog at any time.
-    fn reference(&self) -> Result<Value> {
-        let mut client = Client::Http(self.any()?);
-        match client.call("lookup_capability", &super::worker::lookup())? {
-            client::Answer::Given(value) => Ok(value),
-            client::Answer::Refused(code, text) => anyhow::bail!("{code}: {text}"),
+    /// Every server must end with exit code 0: over HTTP when it is told to, on standard streams at the
+    /// end of its input.
+    pub(super) fn stop(self, scenario: &Scenario, workers: Vec<Worker>) {
+        for mut server in self.http {
+            let status = process::terminate(server.pid()).and_then(|()| server.wait(EXIT_LIMIT));
+            let ended = status.and_then(|status| {
+                ensure!(status.success(), "it ended with {status}");
+                Ok(())
+            });
+            scenario.check(ended.context("a server over HTTP did not end"));
         }
-    }
-
-    /// A connection to the first server.
-    pub(super) fn any(&self) -> Result<Http> {
-        Http::open(&self.web[0].address)
-    }
-
-    /// A connection to every server over HTTP.
-    pub(super) fn each(&self) -> Result<Vec<Http>> {
-        self.web.iter().map(|web| Http::open(&web.address)).collect()
-    }
-
-    pub(super) fn processes(&self) -> Vec<Process> {
-        let web = self.web.iter().enumerate();
-        let web =
-            web.map(|(i, web)| Process { id: web.child.id(), name: format!("http server {i}") });
-        let streams = self.streams.iter().enumerate().map(|(i, streams)| {
-            let name = match (i, streams.store) {
-                (_, Store::Own) => format!("stdio server {i} with a file"),
-                (0, Store::Shared) => "stdio client of a shared server".to_owned(),
-                (_, Store::Shared) => format!("stdio server {i}"),
-            };
-            Process { id: streams.child.id(), name }
-        });
-        web.chain(streams).collect()
-    }
-
-    /// Tells every server to end, and sees that it does: those over standard streams by the end of
-    /// their input, which has come with the end of their client.
-    pub(super) fn end(&mut self, account: &Account) {
-        for web in &self.web {
-            let _ = Command::new("kill").args(["-TERM", &web.child.id().to_string()]).status();
-        }
-        let web = self.web.iter_mut().map(|web| &mut web.child);
-        let streams = self.streams.iter_mut().map(|streams| &mut streams.child);
-        for child in web.chain(streams) {
-            if let Err(error) = ended(child) {
-                account.wrong(format!("a server did not end: {error}"));
+        for worker in workers {
+            if let Client::Stdio(client) = worker.client {
+                scenario.check(client.close().context("a server on standard streams did not end"));
             }
         }
     }
 }
 
-fn ended(child: &mut Child) -> Result<()> {
-    let began = Instant::now();
-    while began.elapsed() < ENDING {
-        if let Some(status) = child.try_wait()? {
-            ensure!(status.success(), "{status}");
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    child.kill()?;
-    child.wait()?;
-    anyhow::bail!("it was still there after {ENDING:?}")
-}
-
-/// Whatever happens to us, no server stays behind.
-impl Drop for Fleet {
-    fn drop(&mut self) {
-        let web = self.web.iter_mut().map(|web| &mut web.child);
-        for child in web.chain(self.streams.iter_mut().map(|streams| &mut streams.child)) {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn agent(number: usize) -> usize {
-    100 + number
+fn nothing_shown() -> NewestShown {
+    Arc::new((0..documents::COUNT).map(|_| AtomicU32::new(0)).collect())
 }

@@ -1,4 +1,4 @@
-//! The servers that are compared: how each is told to index, to serve and to find.
+//! The servers that are compared: how each is told to index, to serve and to search.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,27 @@ use std::process::Command;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::super::corpus::Part;
-use crate::outside;
+use super::super::corpus::Corpus;
+use crate::external;
 use crate::run::root;
+use crate::server::Build;
 
-/// How a server comes to know of an edit.
+/// How a server learns of an edit.
 pub(super) enum Edit {
     /// It watches the folder itself.
     Watched,
-    /// One of its tools starts a job, another says how that is.
+    /// One of its tools starts a job, another tells its state.
     Job { start: &'static str, status: &'static str },
-    /// A command does it, while the server runs.
+    /// A command updates the index while the server runs.
     Command,
 }
 
-pub(super) struct Peer {
+pub(in crate::bench) struct Peer {
     pub(super) name: String,
-    /// Its own copy: some of them write into it.
+    /// Its own copy, because some servers change files.
     pub(super) files: PathBuf,
     pub(super) search: &'static str,
-    /// From nothing; `again` when there is an index.
+    /// Indexes from nothing; `again` with an existing index.
     pub(super) index: Command,
     pub(super) again: Command,
     pub(super) serve: Command,
@@ -34,7 +35,6 @@ pub(super) struct Peer {
     pub(super) call: fn(&str) -> Value,
 }
 
-/// Makes one, once its files are there.
 pub(super) type Make = fn(&Place) -> Result<Peer>;
 
 pub(super) const ALL: [(&str, Make); 5] = [
@@ -45,15 +45,15 @@ pub(super) const ALL: [(&str, Make); 5] = [
     ("qmd", qmd),
 ];
 
-/// Where one server lives: its files, its state, and the models that are there without a network.
-pub(super) struct Place {
+/// The folders of one server: its files, its state, and the models it would otherwise download.
+pub(in crate::bench) struct Place {
     pub(super) files: PathBuf,
     pub(super) state: PathBuf,
     pub(super) models: PathBuf,
 }
 
 impl Place {
-    pub(super) fn new(folder: &Path, name: &str, part: &Part) -> Result<Self> {
+    pub(in crate::bench) fn new(folder: &Path, name: &str, corpus: &Corpus) -> Result<Self> {
         let place = Self {
             files: folder.join(name).join("files"),
             state: folder.join(name).join("state"),
@@ -61,7 +61,7 @@ impl Place {
         };
         fs::create_dir_all(&place.files)?;
         fs::create_dir_all(&place.state)?;
-        for file in &part.files {
+        for file in &corpus.files {
             let name = file.file_name().unwrap_or_default();
             fs::copy(file, place.files.join(name))?;
         }
@@ -69,13 +69,12 @@ impl Place {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the others have to be installed first")]
-fn kenning(place: &Place) -> Result<Peer> {
+#[expect(clippy::unnecessary_wraps, reason = "the others install their program first")]
+pub(in crate::bench) fn kenning(place: &Place) -> Result<Peer> {
     let command = |words: &[&str]| {
-        let mut command = Command::new(root().join("target/release/kenning"));
+        let mut command = Build::Release.kenning(&place.state);
         command.arg("--root").arg(&place.files).args(["--log-level", "error"]).args(words);
-        command.env("HOME", &place.state).env_remove("XDG_CONFIG_HOME");
-        command.env("XDG_DATA_HOME", &place.state).current_dir(&place.state);
+        command.current_dir(&place.state);
         command
     };
     Ok(Peer {
@@ -91,7 +90,7 @@ fn kenning(place: &Place) -> Result<Peer> {
 }
 
 fn markdown_vault(place: &Place) -> Result<Peer> {
-    let program = outside::markdown_vault()?;
+    let program = external::markdown_vault()?;
     let command = |word: &str| {
         let mut command = Command::new(&program);
         let set = |name: &str| format!("MARKDOWN_VAULT_MCP_{name}");
@@ -105,7 +104,7 @@ fn markdown_vault(place: &Place) -> Result<Peer> {
         command
     };
     Ok(Peer {
-        name: format!("markdown-vault-mcp {}", outside::MARKDOWN_VAULT),
+        name: format!("markdown-vault-mcp {}", external::MARKDOWN_VAULT),
         files: place.files.clone(),
         search: "hybrid",
         index: command("index"),
@@ -120,7 +119,7 @@ fn markdown_vault(place: &Place) -> Result<Peer> {
 }
 
 fn basic_memory(place: &Place) -> Result<Peer> {
-    let program = outside::basic_memory()?;
+    let program = external::basic_memory()?;
     let command = |word: &str| {
         let mut command = Command::new(&program);
         let set = |name: &str| format!("BASIC_MEMORY_{name}");
@@ -136,7 +135,7 @@ fn basic_memory(place: &Place) -> Result<Peer> {
         command
     };
     Ok(Peer {
-        name: format!("basic-memory {}", outside::BASIC_MEMORY),
+        name: format!("basic-memory {}", external::BASIC_MEMORY),
         files: place.files.clone(),
         search: "hybrid",
         index: command("reindex"),
@@ -154,9 +153,9 @@ fn basic_memory(place: &Place) -> Result<Peer> {
 }
 
 fn local_rag(place: &Place) -> Result<Peer> {
-    let parts = outside::local_rag()?;
+    let packages = external::local_rag()?;
     let command = |sync: bool| -> Result<Command> {
-        let mut command = parts.program_at_home("mcp-local-rag", &place.state)?;
+        let mut command = packages.program_in_home("mcp-local-rag", &place.state)?;
         if sync {
             command.arg("sync").arg(&place.files);
         }
@@ -165,7 +164,7 @@ fn local_rag(place: &Place) -> Result<Peer> {
         Ok(command)
     };
     Ok(Peer {
-        name: format!("mcp-local-rag {}", outside::LOCAL_RAG),
+        name: format!("mcp-local-rag {}", external::LOCAL_RAG),
         files: place.files.clone(),
         search: "hybrid",
         index: command(true)?,
@@ -177,16 +176,16 @@ fn local_rag(place: &Place) -> Result<Peer> {
 }
 
 fn qmd(place: &Place) -> Result<Peer> {
-    let parts = outside::qmd()?;
+    let packages = external::qmd()?;
     let command = |words: &[&str]| -> Result<Command> {
-        let mut command = parts.program_at_home("qmd", &place.state)?;
+        let mut command = packages.program_in_home("qmd", &place.state)?;
         command.args(words).env_remove("XDG_CACHE_HOME").env_remove("XDG_CONFIG_HOME");
         Ok(command)
     };
     let mut index = command(&["collection", "add"])?;
     index.arg(&place.files).args(["--name", "corpus"]);
     Ok(Peer {
-        name: format!("qmd {}", outside::QMD),
+        name: format!("qmd {}", external::QMD),
         files: place.files.clone(),
         search: "keyword",
         index,
@@ -194,7 +193,7 @@ fn qmd(place: &Place) -> Result<Peer> {
         serve: command(&["mcp"])?,
         edit: Edit::Command,
         call: |query| {
-            // A dash would mean that a word must not be there.
+            // In qmd's syntax a dash excludes a word.
             let words = query.replace(|letter: char| !letter.is_alphanumeric(), " ");
             let searches = json!([{"type": "lex", "query": words.trim()}]);
             json!({"name": "query", "arguments": {"searches": searches, "limit": 10, "rerank": false}})
@@ -202,17 +201,17 @@ fn qmd(place: &Place) -> Result<Peer> {
     })
 }
 
-/// The model of the product in the places where the others look for one that they have fetched.
-pub(super) fn lay_out_models(folder: &Path) -> Result<()> {
+/// Stores our model where the other servers look for a downloaded one.
+pub(super) fn install_models(folder: &Path) -> Result<()> {
     const REVISION: &str = "0000000000000000000000000000000000000001";
-    let fetched = folder.join("models/models--Qdrant--all-MiniLM-L6-v2-onnx");
-    fs::create_dir_all(fetched.join("refs"))?;
-    fs::write(fetched.join("refs/main"), REVISION)?;
-    lay_out(&fetched.join("snapshots").join(REVISION), "model.onnx")?;
-    lay_out(&folder.join("models/Xenova/all-MiniLM-L6-v2"), "onnx/model_quantized.onnx")
+    let cache = folder.join("models/models--Qdrant--all-MiniLM-L6-v2-onnx");
+    fs::create_dir_all(cache.join("refs"))?;
+    fs::write(cache.join("refs/main"), REVISION)?;
+    install_model(&cache.join("snapshots").join(REVISION), "model.onnx")?;
+    install_model(&folder.join("models/Xenova/all-MiniLM-L6-v2"), "onnx/model_quantized.onnx")
 }
 
-fn lay_out(folder: &Path, weights: &str) -> Result<()> {
+fn install_model(folder: &Path, weights: &str) -> Result<()> {
     let model = root().join("crates/embed/model");
     let weights = folder.join(weights);
     fs::create_dir_all(weights.parent().unwrap_or(folder))?;

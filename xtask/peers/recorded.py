@@ -1,6 +1,6 @@
-"""The official `mcp` package with one tool that says what it is told, heard or not.
+"""The official `mcp` package with one tool that returns its argument, with or without recording.
 
-heard.py none|mcpeye|mcpcat URL     serves standard input and output, reports calls to URL
+recorded.py none|mcpeye|mcpcat URL     serves standard input and output, reports calls to URL
 """
 
 import asyncio
@@ -16,7 +16,7 @@ schema = {"type": "object", "properties": {"text": {"type": "string"}}, "require
 
 @server.list_tools()
 async def list_tools():
-    return [types.Tool(name="echo", description="Says what it is told", inputSchema=schema)]
+    return [types.Tool(name="echo", description="Returns its argument", inputSchema=schema)]
 
 
 @server.call_tool(validate_input=False)
