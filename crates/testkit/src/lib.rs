@@ -1,21 +1,26 @@
-//! Parts for tests: a real `PostgreSQL` server of one's own, a language model that follows a script,
-//! because there is no real one without a network, and files that appear whole.
+//! Test support: a private `PostgreSQL` server, a language model that follows a script (there is no
+//! real one without a network), child processes, waiting with a deadline, and atomic file writes.
 //!
-//! **Invariant: only tests, benchmarks and chores depend on this crate.** It panics when a part cannot be
-//! had, because a test that is skipped in silence tests nothing.
+//! **Invariant: only tests, benchmarks and xtask depend on this crate.** It panics when a part is not
+//! available, because a test that is skipped silently tests nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 mod binaries;
+pub mod jsonrpc;
 mod postgres;
+mod process;
 mod scripted;
+mod wait;
 
 use std::path::Path;
 
 pub use postgres::Postgres;
+pub use process::{HttpProcess, LineProcess};
 pub use scripted::Scripted;
+pub use wait::{DEADLINE, DeadlineReader, eventually, finish, output, wait};
 
-/// Writes a file that is being watched, so that nobody ever sees it empty or in part.
+/// Replaces a file in one step, so that a watcher never reads it empty or in part.
 pub fn write_at_once(path: &Path, text: &str) {
     let aside = path.with_extension("aside");
     std::fs::write(&aside, text).unwrap();

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, Stranger, signal};
-use crate::client::{HttpServer, call};
+use crate::support::{Server, call};
 
 fn small() -> Fixture {
     Fixture::with_files(&[("a.md", "# A\n")])
@@ -19,7 +19,7 @@ async fn a_server_with_other_settings_is_not_used() {
     let fixture = small();
     let mut command = fixture.command(&["serve", "--http", "127.0.0.1:0"]);
     command.env("KENNING_DISCOVERY_MIN_RELEVANCE_THRESHOLD", "0.5");
-    let _server = HttpServer::run(command);
+    let _server = Server::start(&mut command);
     assert!(fixture.said(&[]).contains("its settings differ in discovery"));
     let found = fixture.doctor();
     assert_eq!(found["status"], "warn");
@@ -51,7 +51,7 @@ fn whoever_does_not_want_to_share_does_not() {
         command.env("KENNING_SERVER_ATTACH", "false");
         command
     };
-    let private = HttpServer::run(alone(&["serve", "--http", "127.0.0.1:0"]));
+    let private = Server::start(&mut alone(&["serve", "--http", "127.0.0.1:0"]));
     assert_eq!(fixture.socket(), None);
     drop(private);
     let _server = fixture.server(&[]);

@@ -11,7 +11,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::client::{HttpServer, handbook, modern};
+use crate::support::{Server, handbook, modern};
 
 pub(super) struct Fixture {
     home: TempDir,
@@ -53,8 +53,8 @@ impl Fixture {
         command
     }
 
-    pub(super) fn server(&self, words: &[&str]) -> HttpServer {
-        HttpServer::run(self.command(&[&["serve", "--http", "127.0.0.1:0"], words].concat()))
+    pub(super) fn server(&self, words: &[&str]) -> Server {
+        Server::start(&mut self.command(&[&["serve", "--http", "127.0.0.1:0"], words].concat()))
     }
 
     /// A client that waits for `initialize`.

@@ -9,8 +9,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::fixture::{Attached, Fixture, legacy, signal};
-use crate::client::call;
-use crate::protocol::Listener;
+use crate::support::ResourceUpdates;
+use crate::support::call;
 
 #[tokio::test]
 async fn ten_clients_go_on_when_the_server_is_killed() {
@@ -142,7 +142,7 @@ async fn subscriptions_outlive_the_server() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let mut server = fixture.server(&[]);
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let old = fixture.client_of(ResourceUpdates(tell), &[], legacy()).await.client;
     let new = fixture.modern_client().await.client;
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
     old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();

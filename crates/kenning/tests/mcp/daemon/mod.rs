@@ -12,8 +12,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use self::fixture::{Attached, Fixture, legacy, memory, signal};
-use crate::client::call;
-use crate::protocol::{Listener, check_everything};
+use crate::protocol::check_everything;
+use crate::support::{ResourceUpdates, call};
 
 /// Ten questions whose answers do not depend on vectors or clocks.
 fn questions() -> [(&'static str, Value); 10] {
@@ -130,7 +130,7 @@ async fn changes_are_heard_through_a_shared_server() {
     let fixture = Fixture::with_files(&[("a.md", "# A\n")]);
     let _server = fixture.server(&[]);
     let (tell, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let old = fixture.client_of(Listener(tell), &[], legacy()).await.client;
+    let old = fixture.client_of(ResourceUpdates(tell), &[], legacy()).await.client;
     let new = fixture.modern_client().await.client;
     assert_eq!(fixture.connections(), 2);
     let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
