@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
 
 use crate::binaries;
+use crate::wait::{DEADLINE, eventually};
 
 /// Recognisable, so that a test can look for it where it must not be.
 const PASSWORD: &str = "s3cret-of-the-tests";
@@ -111,9 +111,10 @@ impl Postgres {
     /// next one would find it.
     fn end(&self, order: &str) {
         self.tell(order);
-        while self.folder.join("pid").exists() || !self.log().contains(ENDED) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        eventually(DEADLINE, || {
+            let has_ended = !self.folder.join("pid").exists() && self.log().contains(ENDED);
+            has_ended.then_some(())
+        });
         fs::write(self.folder.join("log"), "").unwrap();
     }
 
@@ -157,13 +158,13 @@ impl Postgres {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// A server that starts takes as long as it takes; one that cannot start says so in its log.
+    /// A server that cannot start says so in its log.
     fn wait_until_ready(&self) {
-        while self.psql("postgres", "SELECT 1").is_err() {
+        eventually(DEADLINE, || {
             let log = self.log();
             assert!(!log.contains(ENDED), "PostgreSQL does not start: {log}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            self.psql("postgres", "SELECT 1").ok()
+        });
     }
 
     fn log(&self) -> String {

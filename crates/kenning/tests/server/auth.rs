@@ -1,4 +1,4 @@
-//! Tokens: who is served on an address that other machines can reach, and what a scope allows.
+//! Tokens: when they are required, and what a scope allows.
 
 use reqwest::{Method, RequestBuilder, StatusCode};
 
@@ -74,5 +74,5 @@ fn token_secrets_are_not_stored() {
     }
     let twice = project.run(&["token", "create", "ci"]);
     assert!(twice.err.contains("there is a token `ci` already"), "{twice:?}");
-    assert_eq!(project.run(&["token", "revoke", "nobody"]).code, Some(1));
+    assert_eq!(project.run(&["token", "revoke", "unknown"]).code, Some(1));
 }

@@ -130,7 +130,7 @@ async fn files_that_move_and_vanish_during_a_query_are_never_an_error() {
     within(client.cancel()).await.unwrap();
 }
 
-/// Renames, deletes and rewrites files until told to stop.
+/// Renames, deletes and rewrites files until `stop` is set.
 fn churn(folder: &Path, stop: &AtomicBool) {
     let path = |name: String| folder.join(name);
     for round in (0..50).cycle() {

@@ -76,9 +76,12 @@ async fn check_resources(client: &Client) {
     assert_eq!(mime_type.as_deref(), Some("text/markdown"));
     let meta = serde_json::to_value(meta).unwrap();
     assert_eq!((&meta["type"], &meta["status"]), (&json!("guideline"), &json!("active")));
+    // From 2026-07-28 on the protocol has no code of its own for this.
+    let is_modern = client.peer_info().unwrap().protocol_version.as_str() >= "2026-07-28";
+    let code = if is_modern { ErrorCode::INVALID_PARAMS } else { ErrorCode::RESOURCE_NOT_FOUND };
     for (uri, named) in NOT_FOUND {
         let error = protocol_error(read(uri).await);
-        assert_eq!(error.code, ErrorCode::RESOURCE_NOT_FOUND, "{uri}: {error:?}");
+        assert_eq!(error.code, code, "{uri}: {error:?}");
         assert!(error.message.contains(named), "{uri}: {error:?}");
         assert_eq!(error.data, Some(json!({ "uri": uri })));
     }

@@ -102,9 +102,9 @@ async fn errors_have_the_shape_and_status_of_the_contract() {
         assert_eq!((refused.status, refused.json()["error"].as_str()), (status, Some(code)));
         assert_eq!(refused.header("content-type"), "application/json");
     }
-    let taken = site.post("/api/v1/agents", &json!({"name": "Lambda"})).await;
+    let duplicate = site.post("/api/v1/agents", &json!({"name": "Lambda"})).await;
     assert_eq!(
-        (taken.status, taken.json()["error"].as_str().unwrap()),
+        (duplicate.status, duplicate.json()["error"].as_str().unwrap()),
         (StatusCode::CONFLICT, "AGENT_EXISTS")
     );
     let unknown = site.get(&format!("{GET}?agent_id=11&verbose=1")).await;
@@ -134,10 +134,10 @@ async fn etags_guard_against_lost_updates() {
         assert_eq!(rename(foreign, "Lambda 4").await.status, StatusCode::PRECONDITION_FAILED);
     }
     assert_eq!(rename("*", "Lambda 5").await.status, StatusCode::OK);
-    let gone = site.server.request(Method::DELETE, "/api/v1/agents/11").header("If-Match", &tag);
-    assert_eq!(Answer::to(gone).await.status, StatusCode::PRECONDITION_FAILED);
-    let gone = Answer::to(site.server.request(Method::DELETE, "/api/v1/agents/11")).await;
-    assert_eq!(gone.json()["capabilities_removed"], 1);
+    let late = site.server.request(Method::DELETE, "/api/v1/agents/11").header("If-Match", &tag);
+    assert_eq!(Answer::to(late).await.status, StatusCode::PRECONDITION_FAILED);
+    let removed = Answer::to(site.server.request(Method::DELETE, "/api/v1/agents/11")).await;
+    assert_eq!(removed.json()["capabilities_removed"], 1);
     assert_eq!(site.get("/api/v1/agents/11").await.status, StatusCode::NOT_FOUND);
 }
 

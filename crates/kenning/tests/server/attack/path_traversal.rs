@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Client, Project, described_tools, within};
 
-const SECRET: &str = "nobody may read this";
+const SECRET: &str = "this must not be read";
 
 /// A project with files beside it that must stay unread and unchanged, and links that lead to them.
 struct Jail(Project);

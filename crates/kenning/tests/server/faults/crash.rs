@@ -144,12 +144,12 @@ async fn while_skills_are_registered() {
             continue;
         }
         assert_eq!(listed.len(), SKILLS, "all of a registration or nothing");
-        let kept = listed[0]["version"].as_str().unwrap();
-        assert!(listed.iter().all(|skill| skill["version"] == kept), "{kept}");
+        let stored = listed[0]["version"].as_str().unwrap();
+        assert!(listed.iter().all(|skill| skill["version"] == stored), "{stored}");
         // The registration that was not acknowledged may have been stored.
         let expected = [format!("{}.0.0", version - 1), format!("{version}.0.0")];
-        assert!(expected.contains(&kept.to_owned()), "{kept}, not {expected:?}");
-        version = kept.split('.').next().unwrap().parse::<u64>().unwrap() + 1;
+        assert!(expected.contains(&stored.to_owned()), "{stored}, not {expected:?}");
+        version = stored.split('.').next().unwrap().parse::<u64>().unwrap() + 1;
     }
 }
 

@@ -65,7 +65,7 @@ async fn during_an_outage_what_needs_the_store_is_refused_and_the_rest_goes_on()
     assert!(!server.stop().await.contains(password), "the log holds the password");
 }
 
-/// Probes and metrics tell that the store is missing; the server stays alive.
+/// Probes and metrics report that the store is missing; the server stays alive.
 async fn check_reported_as_not_ready(server: &Server, password: &str) {
     let waiting = readiness_becomes(server, StatusCode::SERVICE_UNAVAILABLE).await;
     assert_eq!(waiting, json!({"ready": false, "waiting_for": ["store"]}));
@@ -139,8 +139,8 @@ fn copy(mut from: impl Read, mut to: impl Write) {
     }
 }
 
-/// Calls that wait for the database leave permits for calls that do not need it, and are told the
-/// reason before their time is up.
+/// Calls that wait for the database leave permits for calls that do not need it, and are
+/// refused with the reason before they time out.
 #[tokio::test]
 async fn calls_that_wait_for_the_database_do_not_delay_others() {
     let postgres = Postgres::start(&["fsync=off"]);

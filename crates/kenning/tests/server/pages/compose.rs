@@ -15,8 +15,8 @@ async fn artifacts_are_previewed_and_built() {
     {
         assert!(list.contains(part), "{part}");
     }
-    let preview = browser.open(&format!("{page}?preview=yes&v.title=House+rules")).await.text;
-    assert!(preview.contains("# House rules") && preview.contains("a new file"), "{preview}");
+    let preview = browser.open(&format!("{page}?preview=yes&v.title=Team+rules")).await.text;
+    assert!(preview.contains("# Team rules") && preview.contains("a new file"), "{preview}");
     assert!(preview.contains(" tokens</b>"), "how large it is");
     let file = browser.project.root().join("AGENTS.md");
     assert!(!file.exists(), "a preview writes nothing");
@@ -30,19 +30,19 @@ async fn artifacts_are_previewed_and_built() {
     let build = async |browser: &mut Browser, fields: &str| {
         browser.submit(page, &format!("{page}/build"), fields).await
     };
-    let built = build(&mut browser, "v.title=House+rules").await;
+    let built = build(&mut browser, "v.title=Team+rules").await;
     assert_eq!(built.status, StatusCode::SEE_OTHER, "{}", built.text);
-    assert!(built.header("location").ends_with("v.title=House%20rules&preview=yes&done=written"));
-    assert!(std::fs::read_to_string(&file).unwrap().starts_with("# House rules"));
-    let again = build(&mut browser, "v.title=House+rules").await;
+    assert!(built.header("location").ends_with("v.title=Team%20rules&preview=yes&done=written"));
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("# Team rules"));
+    let again = build(&mut browser, "v.title=Team+rules").await;
     assert!(again.header("location").ends_with("done=unchanged"), "{}", again.header("location"));
 
     std::fs::write(&file, "By hand.\n").unwrap();
-    let refused = build(&mut browser, "v.title=House+rules").await;
+    let refused = build(&mut browser, "v.title=Team+rules").await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
-    assert!(refused.text.contains("value=\"House rules\""), "fields keep their values");
+    assert!(refused.text.contains("value=\"Team rules\""), "fields keep their values");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "By hand.\n");
-    let forced = build(&mut browser, "v.title=House+rules&force=yes").await;
+    let forced = build(&mut browser, "v.title=Team+rules&force=yes").await;
     assert!(forced.header("location").ends_with("done=written"));
     assert_eq!(browser.open("/compose/artifact/nothing").await.status, StatusCode::NOT_FOUND);
 }
@@ -92,8 +92,8 @@ async fn compose_over_rest() {
     assert_eq!(browser.api("/api/v1/generate_content", &generate).await, StatusCode::OK);
     assert_eq!(browser.api("/api/v1/assemble_artifact", &artifact).await, StatusCode::OK);
     assert!(browser.project.root().join("AGENTS.md").exists());
-    let kept = browser.open("/api/v1/query_ephemeral_storage?content_id=agents-md&retrieval=all");
-    assert!(kept.await.text.contains("\"total\":1"));
+    let stored = browser.open("/api/v1/query_ephemeral_storage?content_id=agents-md&retrieval=all");
+    assert!(stored.await.text.contains("\"total\":1"));
     let text = browser.open("/api/v1/compose/contents/agents-md").await.text;
     assert!(text.contains("# Working here"));
     let validate = json!({"content_or_config_id": "agents-md"});

@@ -44,8 +44,8 @@ async fn registry_forms() {
     assert!(
         wrong.text.contains("Invalid semantic version") && wrong.text.contains("value=\"one\"")
     );
-    let nobody = browser.submit("/registry", "/registry/skills", "agent=99&skill=x&version=1.0.0");
-    assert_eq!(nobody.await.status, StatusCode::NOT_FOUND);
+    let unknown = browser.submit("/registry", "/registry/skills", "agent=99&skill=x&version=1.0.0");
+    assert_eq!(unknown.await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ impl Project {
         fs::read_to_string(self.root.join(path)).unwrap()
     }
 
-    /// Runs a command in this project, with none of the settings or keys of whoever runs the tests.
+    /// Makes a command run in this project, without the settings and keys in the environment of the tests.
     pub(crate) fn isolate(&self, command: &mut Command) {
         command.current_dir(&self.root).env_clear().env("HOME", &self.home).env("USER", "ada");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());

@@ -1,4 +1,4 @@
-//! A server with real rooms, and a client that speaks to it.
+//! A server with real services in this process, and a client of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use kenning_catalog::Catalog;
 use kenning_gaps::Gaps;
@@ -31,12 +32,12 @@ use crate::workspace;
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
 /// A folder with knowledge bases and a store, in which agent 11 is registered.
-pub(crate) struct Site {
+pub(crate) struct Fixture {
     folder: TempDir,
     bases: Vec<(String, PathBuf)>,
 }
 
-impl Site {
+impl Fixture {
     /// The knowledge base that comes with the project.
     pub(crate) fn handbook() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
@@ -60,8 +61,8 @@ impl Site {
         self.folder.path().join("store/kenning.db")
     }
 
-    /// On a thread of its own: a store waits, which async threads must not.
-    pub(crate) fn rooms(&self) -> Rooms {
+    /// Opened on another thread, because opening a store blocks.
+    pub(crate) fn services(&self) -> Rooms {
         std::thread::scope(|scope| scope.spawn(|| self.open()).join().unwrap())
     }
 
@@ -83,7 +84,7 @@ impl Site {
     }
 
     pub(crate) async fn client(&self) -> Client {
-        connect(Inventory::full(), self.rooms()).await
+        connect(Inventory::full(), self.services()).await
     }
 }
 
@@ -98,14 +99,22 @@ fn discovery() -> Discovery {
     }
 }
 
-/// A client of a server that lives in this process.
-pub(crate) async fn connect(inventory: Inventory, rooms: Rooms) -> Client {
-    ().serve(serve(inventory, rooms)).await.unwrap()
+/// Far more than a busy machine needs.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// Awaits a future, and panics if it does not complete: a test fails instead of hanging.
+pub(crate) async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(DEADLINE, future).await.expect("an answer within the deadline")
 }
 
-/// A server that lives in this process, and the line to it.
-pub(crate) fn serve(inventory: Inventory, rooms: Rooms) -> DuplexStream {
-    let server = Server::new(inventory, rooms, Transport::Stdio);
+/// A client of a server in this process.
+pub(crate) async fn connect(inventory: Inventory, services: Rooms) -> Client {
+    within(().serve(serve(inventory, services))).await.unwrap()
+}
+
+/// The client's end of a connection to a server in this process.
+pub(crate) fn serve(inventory: Inventory, services: Rooms) -> DuplexStream {
+    let server = Server::new(inventory, services, Transport::Stdio);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await.unwrap() });
     ours
@@ -117,7 +126,7 @@ pub(crate) async fn describe(client: &Client, kind: &str) -> Value {
 }
 
 pub(crate) async fn read(client: &Client, uri: &str) -> Result<String, ServiceError> {
-    let read = client.read_resource(ReadResourceRequestParams::new(uri)).await?;
+    let read = within(client.read_resource(ReadResourceRequestParams::new(uri))).await?;
     match read.contents.into_iter().next().unwrap() {
         ResourceContents::TextResourceContents { text, .. } => Ok(text),
         other => panic!("{uri} is not text: {other:?}"),
@@ -133,7 +142,7 @@ pub(crate) async fn described_tools(client: &Client) -> Vec<Value> {
 
 pub(crate) async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
     let request = CallToolRequestParams::new(tool).with_arguments(object(arguments));
-    answer(&client.call_tool(request).await.unwrap())
+    answer(&within(client.call_tool(request)).await.unwrap())
 }
 
 pub(crate) fn answer(result: &CallToolResult) -> Value {
@@ -155,7 +164,7 @@ impl Hold {
     }
 
     /// The inventory with this tool in it.
-    pub(crate) fn among(&self, mut inventory: Inventory) -> Inventory {
+    pub(crate) fn added_to(&self, mut inventory: Inventory) -> Inventory {
         let hold = self.clone();
         let run = move |_: Invocation| -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
             let hold = hold.clone();
@@ -169,12 +178,12 @@ impl Hold {
         inventory
     }
 
-    /// How many calls are being worked on.
+    /// How many calls have started.
     pub(crate) fn running(&self) -> usize {
         self.running.load(Ordering::SeqCst)
     }
 
-    /// Starts so many calls, and returns when the server has taken them in.
+    /// Starts so many calls, and returns when the server has accepted them.
     pub(crate) async fn start(&self, client: &Client, calls: usize) -> Vec<Held> {
         let call = || {
             let peer = client.peer().clone();
@@ -183,11 +192,11 @@ impl Hold {
             )
         };
         let started = (0..calls).map(|_| call()).collect();
-        // Requests are taken in order, and lists pass the gate by: whoever has its answer knows
-        // that what was sent before is waiting or being worked on.
+        // Requests are accepted in order, and lists need no permit: once a list is answered, the
+        // calls sent before it are running or waiting.
         for _ in 0..3 {
             tokio::task::yield_now().await;
-            client.list_all_tools().await.unwrap();
+            within(client.list_all_tools()).await.unwrap();
         }
         started
     }

@@ -1,4 +1,4 @@
-//! A made-up handbook of 10,000 nodes, and a store that has heard 100,000 calls about it.
+//! A synthetic handbook of 10,000 nodes, and a store with 100,000 recorded calls about it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +21,7 @@ use kenning_store::Store;
 use serde_json::json;
 
 const FILES: usize = 1_250;
-/// With the file's own heading, eight nodes each.
+/// With the heading of the file these are eight nodes.
 const SECTIONS: usize = 7;
 const FOLDERS: usize = 40;
 const EVENTS: u64 = 100_000;
@@ -34,7 +34,7 @@ pub(crate) fn write(root: &Path, data: &Path) {
     let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis());
     let now = now.unwrap();
     calls(&store, now);
-    used(&store, now);
+    usage(&store, now);
     let embed = |text: &str| Some(random_vector(text.as_bytes()));
     let gaps = Gaps::new(store.clone()).with_embedder(Arc::new(embed));
     let digested = gaps.digest(now).unwrap();
@@ -60,7 +60,7 @@ fn handbook(root: &Path) {
     }
 }
 
-/// Random ones: computing real ones takes ten minutes and changes no time here.
+/// Random vectors: computing real ones takes ten minutes and changes none of the times.
 fn vectors(root: &Path, store: &Arc<Store>) {
     let base = Base::new("handbook", root, &["**/*.md".to_owned()], &[]).unwrap();
     let library = Arc::new(Library::open(vec![base], &|_, _| {}).unwrap());
@@ -119,10 +119,11 @@ fn calls(store: &Store, now: u64) {
     }
 }
 
-/// A call as agents make them; one in twenty fails, one in fifty asks for something.
+/// A call of an agent. One in twenty fails, one in fifty requests a capability.
 fn event(number: u64, now: u64, random: &mut Random) -> Event {
-    let (failed, asks) = (number.is_multiple_of(20), number.is_multiple_of(50));
-    let tool = if asks { "mcpeye_request_capability" } else { TOOLS[random.index(TOOLS.len())] };
+    let (failed, requests) = (number.is_multiple_of(20), number.is_multiple_of(50));
+    let tool =
+        if requests { "mcpeye_request_capability" } else { TOOLS[random.index(TOOLS.len())] };
     let ago = DAYS * DAY / EVENTS * (EVENTS - number);
     Event {
         call_id: format!("{number:08x}-0000-4000-8000-{:012x}", random.below(1 << 48)),
@@ -148,8 +149,8 @@ fn wish(random: &mut Random) -> String {
     format!("{} the {}", VERBS[random.index(VERBS.len())], random.words(2))
 }
 
-/// Counted by node and day, as the server does.
-fn used(store: &Store, now: u64) {
+/// Counted by node and day, as the server does it.
+fn usage(store: &Store, now: u64) {
     let mut random = Random(11);
     let kinds = [UsageKind::Searched, UsageKind::Discovered, UsageKind::Retrieved];
     for number in 0..EVENTS {
