@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use kenning_testkit::HttpProcess;
+use kenning_testkit::{DEADLINE, HttpProcess};
 use reqwest::Client;
 use serde_json::json;
 use tempfile::TempDir;
@@ -98,9 +98,12 @@ fn start(root: &Path, home: &Path) -> HttpProcess {
 
 /// Until vectors are loaded: before that, searches do less.
 async fn wait_until_indexed(server: &HttpProcess, client: &Client) {
-    while get(server, client, "/").await.contains("Vectors are being computed") {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let indexed = async {
+        while get(server, client, "/").await.contains("Vectors are being computed") {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, indexed).await.expect("vectors are loaded within the deadline");
 }
 
 async fn get(server: &HttpProcess, client: &Client, page: &str) -> String {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kenning_catalog::Catalog;
+use kenning_compose::Timestamp;
 use kenning_gaps::Gaps;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
@@ -33,7 +34,7 @@ pub(crate) type Client = RunningService<RoleClient, ()>;
 
 /// A folder with knowledge bases and a store, in which agent 11 is registered.
 pub(crate) struct Fixture {
-    folder: TempDir,
+    folder: Arc<TempDir>,
     bases: Vec<(String, PathBuf)>,
 }
 
@@ -41,7 +42,10 @@ impl Fixture {
     /// The knowledge base that comes with the project.
     pub(crate) fn handbook() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/knowledge");
-        Self { folder: TempDir::new().unwrap(), bases: vec![("knowledge".to_owned(), root)] }
+        Self {
+            folder: Arc::new(TempDir::new().unwrap()),
+            bases: vec![("knowledge".to_owned(), root)],
+        }
     }
 
     /// Bases with these files: base, path, text.
@@ -54,7 +58,7 @@ impl Fixture {
             fs::write(root.join(path), text).unwrap();
             bases.insert((*base).to_owned(), root);
         }
-        Self { folder, bases: bases.into_iter().collect() }
+        Self { folder: Arc::new(folder), bases: bases.into_iter().collect() }
     }
 
     pub(crate) fn store_file(&self) -> PathBuf {
@@ -75,10 +79,16 @@ impl Fixture {
         let registry = Registry::new(store.clone());
         let agent = AddAgentRequest { name: "demo".to_owned(), id: Some(11) };
         registry.add_agent(&agent).unwrap();
+        // The services outlive the fixture in most tests, and the store is in its folder.
+        let folder = self.folder.clone();
+        let compose = workspace::open_at(move || {
+            let _kept = &folder;
+            Timestamp::now()
+        });
         Rooms {
             registry: Some(registry),
             gaps: Some(Gaps::new(store)),
-            compose: Some(workspace::open()),
+            compose: Some(compose),
             ..Rooms::new(Arc::new(library), Arc::new(discovery()), Arc::new(Catalog::bundled()))
         }
     }

@@ -39,10 +39,6 @@ impl Sources for Clients {
     }
 }
 
-pub(crate) fn open() -> Compose {
-    open_at(Timestamp::now)
-}
-
 /// Its folder is removed with it, because the clock owns the folder.
 pub(crate) fn open_at(clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Compose {
     let folder = tempfile::tempdir().unwrap();
