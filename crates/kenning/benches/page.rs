@@ -1,18 +1,18 @@
-//! Every page of the real server, with 10,000 nodes and 100,000 calls that were heard: how long it
-//! takes from asking to the last byte, over loopback.
+//! The time from a request to the last byte of every page, over loopback, on a server with 10,000 nodes
+//! and 100,000 recorded calls.
 //!
-//! Prints a line of JSON for each page. `PAGE_ROUNDS` says how often each is asked.
+//! Prints a line of JSON for each page. `PAGE_ROUNDS` sets how often each is requested.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up must fail")]
 
-#[path = "page/made_up.rs"]
-mod made_up;
+#[path = "page/synthetic.rs"]
+mod synthetic;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use kenning_testkit::{DEADLINE, HttpProcess};
 use reqwest::Client;
 use serde_json::json;
 use tempfile::TempDir;
@@ -21,28 +21,28 @@ const ROUNDS: usize = 200;
 const WARM_UP: usize = 3;
 
 fn main() {
-    // Whoever runs all targets as tests has no minutes for this one.
+    // `cargo test --all-targets` runs this as well, and takes minutes less without it.
     if !std::env::args().any(|word| word == "--bench") {
         return;
     }
     let folder = TempDir::new().unwrap();
     let (root, home) = (folder.path().join("handbook"), folder.path().join("home"));
-    made_up::write(&root, &home.join(".local/share/kenning"));
-    let server = Server::start(&root, &home);
+    synthetic::write(&root, &home.join(".local/share/kenning"));
+    let server = start(&root, &home);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(measure(&server));
 }
 
-async fn measure(server: &Server) {
+async fn measure(server: &HttpProcess) {
     let rounds = std::env::var("PAGE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
     let rounds: usize = rounds.unwrap_or(ROUNDS);
     let client = Client::new();
-    server.wait_until_ready(&client).await;
+    wait_until_indexed(server, &client).await;
     for page in pages(server, &client).await {
         let (mut times, mut bytes) = (Vec::new(), 0);
         for round in 0..WARM_UP + rounds {
             let started = Instant::now();
-            bytes = server.get(&client, &page).await.len();
+            bytes = get(server, &client, &page).await.len();
             if round >= WARM_UP {
                 times.push(started.elapsed());
             }
@@ -57,9 +57,9 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e5).round() / 1e2
 }
 
-/// All views, with a gap that was really heard.
-async fn pages(server: &Server, client: &Client) -> Vec<String> {
-    let gaps = server.get(client, "/gaps").await;
+/// All pages, one of them about a gap from the recorded calls.
+async fn pages(server: &HttpProcess, client: &Client) -> Vec<String> {
+    let gaps = get(server, client, "/gaps").await;
     let gap = gaps.split("href=\"/gaps/").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
     let gap = format!("/gaps/{gap}");
     [
@@ -87,43 +87,27 @@ async fn pages(server: &Server, client: &Client) -> Vec<String> {
     .to_vec()
 }
 
-/// The binary, as long as this value lives.
-struct Server {
-    child: Child,
-    address: String,
+fn start(root: &Path, home: &Path) -> HttpProcess {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
+    command.arg("--root").arg(root).args(["--log-level", "error", "serve"]);
+    command.args(["--http", "127.0.0.1:0"]).env("HOME", home).current_dir(root);
+    command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
+    HttpProcess::start(&mut command)
 }
 
-impl Server {
-    fn start(root: &Path, home: &Path) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kenning"));
-        command.arg("--root").arg(root).args(["--log-level", "error", "serve"]);
-        command.args(["--http", "127.0.0.1:0"]).env("HOME", home).current_dir(root);
-        command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_DATA_HOME");
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let page = lines.find_map(|line| Some(line.strip_prefix("Page  ")?.to_owned())).unwrap();
-        std::thread::spawn(move || lines.for_each(|line| eprintln!("{line}")));
-        Self { child, address: page.trim_end_matches('/').to_owned() }
-    }
-
-    /// Until vectors are read and what was heard is put away.
-    async fn wait_until_ready(&self, client: &Client) {
-        while self.get(client, "/").await.contains("Vectors are being computed") {
+/// Until vectors are loaded: before that, searches do less.
+async fn wait_until_indexed(server: &HttpProcess, client: &Client) {
+    let indexed = async {
+        while get(server, client, "/").await.contains("Vectors are being computed") {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
-    }
-
-    async fn get(&self, client: &Client, page: &str) -> String {
-        let answer = client.get(format!("{}{page}", self.address)).send().await.unwrap();
-        assert!(answer.status().is_success(), "{page}: {}", answer.status());
-        answer.text().await.unwrap()
-    }
+    };
+    tokio::time::timeout(DEADLINE, indexed).await.expect("vectors are loaded within the deadline");
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+async fn get(server: &HttpProcess, client: &Client, page: &str) -> String {
+    let answer = client.get(server.url(page)).send().await.unwrap();
+    assert!(answer.status().is_success(), "{page}: {}", answer.status());
+    answer.text().await.unwrap()
 }

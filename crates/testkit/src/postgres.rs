@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::binaries;
+use crate::wait::{DEADLINE, eventually};
 
 /// Recognisable, so that a test can check that it does not leak.
 const PASSWORD: &str = "s3cret-of-the-tests";
@@ -111,12 +111,14 @@ impl Postgres {
         &self.folder
     }
 
-    /// Also clears the log, which `wait_until_ready` reads after the next start.
-    fn end(&self, command: &str) {
-        self.send(command);
-        while self.folder.join("pid").exists() || !self.log().contains(ENDED) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+    /// When this returns, nothing is left of this life of the server, not even in the log, where the
+    /// next one would find it.
+    fn end(&self, order: &str) {
+        self.send(order);
+        eventually(DEADLINE, || {
+            let has_ended = !self.folder.join("pid").exists() && self.log().contains(ENDED);
+            has_ended.then_some(())
+        });
         fs::write(self.folder.join("log"), "").unwrap();
     }
 
@@ -160,13 +162,13 @@ impl Postgres {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Has no timeout: a server that cannot start reports it in its log.
+    /// A server that cannot start says so in its log.
     fn wait_until_ready(&self) {
-        while self.psql("postgres", "SELECT 1").is_err() {
+        eventually(DEADLINE, || {
             let log = self.log();
             assert!(!log.contains(ENDED), "PostgreSQL does not start: {log}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            self.psql("postgres", "SELECT 1").ok()
+        });
     }
 
     fn log(&self) -> String {

@@ -81,8 +81,8 @@ pub(super) fn measure() -> Result<String> {
         let pids = deployment.replicas.iter().map(HttpServer::pid);
         let mb: f64 = pids.map(process::memory_mb).sum();
         memory.push(format!("{:.0} MB", mb / deployment.replicas.len() as f64));
-        let calls = deployment.metric("kenning_heard_calls_total")?;
-        let dropped = deployment.metric("kenning_heard_calls_dropped_total")?;
+        let calls = deployment.metric("kenning_recorded_calls_total")?;
+        let dropped = deployment.metric("kenning_recorded_calls_dropped_total")?;
         recorded.push(format!("{calls:.0}, {dropped:.0}"));
         if replicas == 2 {
             killed = deployment.kill_one(folder.path())?;

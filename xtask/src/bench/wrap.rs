@@ -177,7 +177,7 @@ fn rust(home: &Path) -> Result<Vec<Variant>> {
         wrapped(&plain(), Some(url), home)
     })?;
     let mut layer = Variant::reporting("Rust, Kenning's layer", |url| {
-        let mut command = Command::new(Build::Release.program("heard-server"));
+        let mut command = Command::new(Build::Release.program("recorded-server"));
         command.arg(url);
         command
     })?;

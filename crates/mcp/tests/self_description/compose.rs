@@ -1,4 +1,4 @@
-//! The tools and resources of compose, as a client meets them.
+//! The tools and resources of compose, as a client uses them.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,14 +12,14 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::{Value, json};
 
-use crate::site::{Site, answer, call, connect, describe, read, serve};
+use crate::fixture::{Fixture, answer, call, connect, describe, read, serve, within};
 
-/// The draft that examples speak of.
+/// The id of the draft in the examples.
 const DRAFT: &str = "draft-content-3f9a1c2b7d04";
 
 #[tokio::test]
-async fn the_examples_work_one_after_the_other() {
-    let client = Site::handbook().client().await;
+async fn the_examples_work_in_order() {
+    let client = Fixture::handbook().client().await;
     let inventory = Inventory::full();
     let example = |tool: &str| inventory.tool(tool).unwrap().examples[0].arguments.clone();
     let drafted = call(&client, "draft_config", example("draft_config")).await;
@@ -43,8 +43,8 @@ async fn the_examples_work_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn tools_stand_in_the_contracts_categories() {
-    let client = Site::handbook().client().await;
+async fn tools_are_in_the_categories_of_the_contract() {
+    let client = Fixture::handbook().client().await;
     let tools = describe(&client, "tools").await;
     for (category, expected) in [
         ("content", vec!["generate_content", "regenerate_content", "preview_generation"]),
@@ -66,8 +66,8 @@ async fn tools_stand_in_the_contracts_categories() {
 }
 
 #[tokio::test]
-async fn a_generator_that_cannot_be_used_is_described_with_the_reason() {
-    let client = Site::handbook().client().await;
+async fn an_unavailable_generator_is_described_with_the_reason() {
+    let client = Fixture::handbook().client().await;
     let generators = describe(&client, "generators").await;
     let absent = &generators["absent"][0];
     assert_eq!(absent["type"], "code_generation");
@@ -77,7 +77,7 @@ async fn a_generator_that_cannot_be_used_is_described_with_the_reason() {
 
 #[tokio::test]
 async fn configs_schemas_contents_and_generators_can_be_read() {
-    let client = Site::handbook().client().await;
+    let client = Fixture::handbook().client().await;
     let config: Value =
         serde_json::from_str(&read(&client, "config://content/agents-md").await.unwrap()).unwrap();
     let schema: Value =
@@ -104,22 +104,22 @@ async fn configs_schemas_contents_and_generators_can_be_read() {
     ] {
         assert!(read(&client, uri).await.is_err(), "{uri}");
     }
-    // What is listed can be read.
-    for resource in client.list_all_resources().await.unwrap() {
+    // Every listed resource can be read.
+    for resource in within(client.list_all_resources()).await.unwrap() {
         assert!(!read(&client, &resource.uri).await.unwrap().is_empty(), "{}", resource.uri);
     }
 }
 
 #[tokio::test]
 async fn names_are_completed() {
-    let client = Site::handbook().client().await;
+    let client = Fixture::handbook().client().await;
     let complete = async |uri: &str, argument: &str, typed: &str, chosen: Option<&str>| {
         let reference = Reference::for_resource(uri);
         let mut request = CompleteRequestParams::new(reference, ArgumentInfo::new(argument, typed));
         request.context = chosen.map(|id| {
             CompletionContext::with_arguments([("content_id".to_owned(), id.to_owned())].into())
         });
-        client.complete(request).await.unwrap().completion.values
+        within(client.complete(request)).await.unwrap().completion.values
     };
     let content = "config://content/{content_id}";
     assert_eq!(complete(content, "content_id", "agents", None).await, ["agents-md"]);
@@ -130,14 +130,14 @@ async fn names_are_completed() {
     assert_eq!(complete(version, "version_id", "", Some("client-config")).await.len(), 1);
 }
 
-/// How far it is, of how much.
-type Told = (f64, Option<f64>);
+/// Progress, and its total.
+type Report = (f64, Option<f64>);
 
-/// A client that writes down how far the server is.
+/// A client that collects progress notifications.
 #[derive(Clone, Default)]
-struct Listening(Arc<Mutex<Vec<Told>>>);
+struct ProgressLog(Arc<Mutex<Vec<Report>>>);
 
-impl ClientHandler for Listening {
+impl ClientHandler for ProgressLog {
     async fn on_progress(
         &self,
         progress: ProgressNotificationParam,
@@ -148,41 +148,46 @@ impl ClientHandler for Listening {
 }
 
 #[tokio::test]
-async fn a_batch_tells_how_far_it_is() {
-    let heard = Listening::default();
-    let server = serve(Inventory::full(), Site::handbook().rooms());
-    let client = heard.clone().serve(server).await.unwrap();
+async fn a_batch_reports_its_progress() {
+    let log = ProgressLog::default();
+    let server = serve(Inventory::full(), Fixture::handbook().services());
+    let client = within(log.clone().serve(server)).await.unwrap();
     let arguments = json!({"content_ids": ["client-config", "referenced", "needs-name"]});
     let request = CallToolRequestParams::new("batch_generate_content");
-    let result = client.call_tool(request.with_arguments(object(arguments))).await.unwrap();
+    let result = within(client.call_tool(request.with_arguments(object(arguments)))).await.unwrap();
     let answer = answer(&result);
     assert_eq!((&answer["skipped"], &answer["failed"]), (&json!(2), &json!(1)), "{answer}");
     assert_eq!(answer["results"][2]["error"]["error"], "MISSING_VARIABLE");
-    // Notifications come before the answer; whoever handles them may still be at it.
-    while heard.0.lock().unwrap().iter().filter(|(_, total)| *total == Some(3.0)).count() < 3 {
-        tokio::task::yield_now().await;
-    }
-    let heard = heard.0.lock().unwrap();
-    let batch = heard.iter().filter(|(_, total)| *total == Some(3.0));
-    assert_eq!(batch.map(|(done, _)| *done).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
+    // Notifications are sent before the answer, but their handlers may run after it.
+    let batch = || -> Vec<f64> {
+        let reports = log.0.lock().unwrap();
+        reports.iter().filter(|(_, total)| *total == Some(3.0)).map(|(done, _)| *done).collect()
+    };
+    within(async {
+        while batch().len() < 3 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(batch(), [1.0, 2.0, 3.0]);
 }
 
 #[tokio::test]
 async fn without_a_workspace_every_tool_says_so() {
-    let rooms = Rooms { compose: None, ..Site::handbook().rooms() };
-    let client = connect(Inventory::full(), rooms).await;
+    let services = Rooms { compose: None, ..Fixture::handbook().services() };
+    let client = connect(Inventory::full(), services).await;
     let inventory = Inventory::full();
     let advertising = inventory
         .tools
         .iter()
         .filter(|tool| tool.errors.iter().any(|error| error.code == "STORAGE_ERROR"));
-    let mut asked = 0;
+    let mut calls = 0;
     for tool in advertising {
         let answer = call(&client, tool.name, tool.examples[0].arguments.clone()).await;
         assert_eq!(answer["error"], "STORAGE_ERROR", "{}: {answer}", tool.name);
-        asked += 1;
+        calls += 1;
     }
-    assert_eq!(asked, 17);
+    assert_eq!(calls, 17);
     assert_eq!(describe(&client, "generators").await["metadata"]["generator_count"], 0);
     assert!(read(&client, "config://content/agents-md").await.is_err());
 }

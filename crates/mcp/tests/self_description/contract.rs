@@ -1,4 +1,4 @@
-//! The form that the contract gives to the four descriptions.
+//! The shape that the contract gives to the four descriptions.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use kenning_mcp::generator::{GeneratorList, Generators, SelectionStrategy};
 use kenning_mcp::{Inventory, Rooms, Toolset};
 use serde_json::{Value, json};
 
-use crate::site::{Site, connect, describe, described_tools};
+use crate::fixture::{Fixture, connect, describe, described_tools};
 
 fn check(schema: &Value, instance: &Value) {
     let validator = jsonschema::validator_for(schema).unwrap();
@@ -43,8 +43,8 @@ fn map_of(values: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_server_has_the_contracts_form() {
-    let client = Site::handbook().client().await;
+async fn the_server_description_has_the_contracts_shape() {
+    let client = Fixture::handbook().client().await;
     let server = describe(&client, "server").await;
     let schema = exactly(&json!({
         "name": {"const": "kenning"},
@@ -67,14 +67,14 @@ async fn the_server_has_the_contracts_form() {
         "capability_discovery",
         "validation_suggestions",
     ] {
-        assert!(server["features"][flag].is_boolean(), "the contract has {flag}");
+        assert!(server["features"][flag].is_boolean(), "the contract requires {flag}");
     }
     assert_eq!(server["features"]["capability_discovery"], true);
 }
 
 #[tokio::test]
-async fn tools_have_the_contracts_form() {
-    let client = Site::handbook().client().await;
+async fn the_tools_description_has_the_contracts_shape() {
+    let client = Fixture::handbook().client().await;
     let tool = exactly(&json!({
         "name": text(), "category": text(), "description": text(), "version": text(),
         "input_schema": {"type": "object", "required": ["type"]},
@@ -104,10 +104,9 @@ async fn tools_have_the_contracts_form() {
     }
 }
 
-/// An example once used a parameter that its tool did not have.
 #[tokio::test]
-async fn examples_fit_the_schemas_beside_them() {
-    let client = Site::handbook().client().await;
+async fn examples_fit_the_input_schemas() {
+    let client = Fixture::handbook().client().await;
     for tool in described_tools(&client).await {
         for example in tool["examples"].as_array().unwrap() {
             check(&tool["input_schema"], &example["input"]);
@@ -116,8 +115,8 @@ async fn examples_fit_the_schemas_beside_them() {
 }
 
 #[tokio::test]
-async fn resources_have_the_contracts_form() {
-    let client = Site::handbook().client().await;
+async fn the_resources_description_has_the_contracts_shape() {
+    let client = Fixture::handbook().client().await;
     let parameter = json!({
         "type": "object", "required": ["type", "description"],
         "properties": {"type": text(), "description": text(), "enum": texts()},
@@ -185,8 +184,8 @@ fn generators_schema() -> Value {
 }
 
 #[tokio::test]
-async fn generators_have_the_contracts_form() {
-    let client = Site::handbook().client().await;
+async fn the_generators_description_has_the_contracts_shape() {
+    let client = Fixture::handbook().client().await;
     let generators = describe(&client, "generators").await;
     check(&generators_schema(), &generators);
     let all = generators["generators"].as_object().unwrap();
@@ -229,10 +228,10 @@ fn generator(name: &str, source: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_generator_that_comes_while_the_server_runs_is_described_at_once() {
+async fn a_generator_added_while_the_server_runs_is_described_at_once() {
     let growing = Arc::new(Growing(Mutex::new(vec![generator("plain", "builtin")])));
     let inventory = Inventory { generators: Some(growing.clone()), ..Inventory::full() };
-    let client = connect(inventory, Site::handbook().rooms()).await;
+    let client = connect(inventory, Fixture::handbook().services()).await;
     let before = describe(&client, "generators").await;
     check(&generators_schema(), &before);
     assert_eq!(before["metadata"]["plugin_count"], 0);

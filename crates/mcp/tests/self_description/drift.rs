@@ -1,4 +1,4 @@
-//! Whatever is switched on, the description is of that and of nothing else.
+//! The description matches the enabled toolsets, for every selection of them.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use rmcp::model::{ArgumentInfo, CompleteRequestParams, ErrorCode, Reference};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::site::{Client, Site, call, connect, describe, described_tools, read};
+use crate::fixture::{Client, Fixture, call, connect, describe, described_tools, read, within};
 
-/// All ways to choose toolsets.
-fn choices() -> Vec<(Vec<Toolset>, Access)> {
+/// Every selection of toolsets, with and without write access.
+fn selections() -> Vec<(Vec<Toolset>, Access)> {
     let subset = |bits: usize| -> Vec<Toolset> {
         let numbered = Toolset::ALL.into_iter().enumerate();
         numbered.filter(|(i, _)| bits & (1 << i) != 0).map(|(_, toolset)| toolset).collect()
@@ -21,22 +21,22 @@ fn choices() -> Vec<(Vec<Toolset>, Access)> {
 }
 
 #[tokio::test]
-async fn the_description_is_of_what_is_switched_on() {
-    let site = Site::handbook();
-    let rooms = site.rooms();
-    for (toolsets, access) in choices() {
+async fn the_description_matches_every_selection() {
+    let fixture = Fixture::handbook();
+    let services = fixture.services();
+    for (toolsets, access) in selections() {
         let inventory = Inventory::full().select(&toolsets, access);
-        let client = connect(inventory, rooms.clone()).await;
-        tools_are_those_of_the_list(&client).await;
-        patterns_are_those_of_the_list(&client).await;
-        features_and_limits_are_those_of(&client, &toolsets, access).await;
-        instructions_name_only_what_is_there(&client).await;
-        client.cancel().await.unwrap();
+        let client = connect(inventory, services.clone()).await;
+        check_tools(&client).await;
+        check_patterns(&client).await;
+        check_features_and_limits(&client, &toolsets, access).await;
+        check_instructions(&client).await;
+        within(client.cancel()).await.unwrap();
     }
 }
 
-async fn tools_are_those_of_the_list(client: &Client) {
-    let listed = client.list_all_tools().await.unwrap();
+async fn check_tools(client: &Client) {
+    let listed = within(client.list_all_tools()).await.unwrap();
     let described = described_tools(client).await;
     assert_eq!(described.len(), listed.len());
     for tool in listed {
@@ -53,8 +53,8 @@ async fn tools_are_those_of_the_list(client: &Client) {
     assert_eq!(server["tool_count"], described.len());
 }
 
-async fn patterns_are_those_of_the_list(client: &Client) {
-    let templates = client.list_all_resource_templates().await.unwrap();
+async fn check_patterns(client: &Client) {
+    let templates = within(client.list_all_resource_templates()).await.unwrap();
     let listed: Vec<String> = templates.into_iter().map(|one| one.uri_template).collect();
     let described = describe(client, "resources").await;
     let families = described["resources"].as_object().unwrap();
@@ -66,17 +66,17 @@ async fn patterns_are_those_of_the_list(client: &Client) {
     assert_eq!(patterns, listed.iter().map(String::as_str).collect());
     assert_eq!(described["metadata"]["total_count"], listed.len());
     assert_eq!(describe(client, "server").await["resource_count"], listed.len());
-    for resource in client.list_all_resources().await.unwrap() {
+    for resource in within(client.list_all_resources()).await.unwrap() {
         let (scheme, _) = resource.uri.split_once("://").unwrap();
         assert!(families.contains_key(scheme), "{} is of no family", resource.uri);
     }
     for family in families.values() {
-        examples_can_be_read(client, family).await;
-        parameters_are_the_patterns_variables(family);
+        check_examples(client, family).await;
+        check_parameters(family);
     }
 }
 
-async fn examples_can_be_read(client: &Client, family: &Value) {
+async fn check_examples(client: &Client, family: &Value) {
     let examples = family["examples"].as_array().unwrap();
     assert!(!examples.is_empty(), "{family}");
     for uri in examples {
@@ -84,7 +84,7 @@ async fn examples_can_be_read(client: &Client, family: &Value) {
     }
 }
 
-fn parameters_are_the_patterns_variables(family: &Value) {
+fn check_parameters(family: &Value) {
     let patterns = family["patterns"].as_array().unwrap();
     let in_patterns: BTreeSet<&str> = patterns
         .iter()
@@ -96,20 +96,20 @@ fn parameters_are_the_patterns_variables(family: &Value) {
     assert_eq!(described, in_patterns);
 }
 
-async fn features_and_limits_are_those_of(client: &Client, toolsets: &[Toolset], access: Access) {
+async fn check_features_and_limits(client: &Client, toolsets: &[Toolset], access: Access) {
     let server = describe(client, "server").await;
     for toolset in Toolset::ALL {
-        let all_gone = access == Access::ReadOnly && toolset == Toolset::GapsWrite;
-        let on = toolsets.contains(&toolset) && !all_gone;
+        let has_no_tools = access == Access::ReadOnly && toolset == Toolset::GapsWrite;
+        let on = toolsets.contains(&toolset) && !has_no_tools;
         assert_eq!(server["features"][toolset.name()], on, "{server}");
     }
-    let writing = client.list_all_tools().await.unwrap().into_iter().filter(|tool| {
+    let writing = within(client.list_all_tools()).await.unwrap().into_iter().filter(|tool| {
         tool.annotations.as_ref().is_none_or(|hints| hints.read_only_hint != Some(true))
     });
     let read_only = writing.count() == 0;
     assert!(read_only || access == Access::ReadWrite);
     assert_eq!(server["features"]["read_only"], read_only);
-    let prompts = client.list_all_prompts().await.unwrap();
+    let prompts = within(client.list_all_prompts()).await.unwrap();
     assert_eq!(server["features"]["prompts"], !prompts.is_empty());
     for limit in Inventory::full().limits {
         let on = limit.toolset.is_none_or(|toolset| toolsets.contains(&toolset));
@@ -117,21 +117,21 @@ async fn features_and_limits_are_those_of(client: &Client, toolsets: &[Toolset],
     }
 }
 
-async fn instructions_name_only_what_is_there(client: &Client) {
+async fn check_instructions(client: &Client) {
     let server = client.peer_info().unwrap();
     let instructions = server.instructions.clone().unwrap();
     let quoted = instructions.split('`').skip(1).step_by(2);
-    let tools = client.list_all_tools().await.unwrap();
+    let tools = within(client.list_all_tools()).await.unwrap();
     for word in quoted {
-        let is_there = tools.iter().any(|tool| tool.name == word)
+        let exists = tools.iter().any(|tool| tool.name == word)
             || (word.contains("://") && read(client, word).await.is_ok());
-        assert!(is_there, "`{word}` in {instructions}");
+        assert!(exists, "`{word}` in {instructions}");
     }
 }
 
 #[tokio::test]
-async fn the_server_is_the_one_that_was_connected_to() {
-    let client = Site::handbook().client().await;
+async fn the_server_description_matches_the_connection() {
+    let client = Fixture::handbook().client().await;
     let info = client.peer_info().unwrap().server_info.clone().unwrap();
     let server = describe(&client, "server").await;
     assert_eq!(server["name"], info.name);
@@ -148,10 +148,10 @@ async fn the_server_is_the_one_that_was_connected_to() {
 }
 
 #[tokio::test]
-async fn four_are_listed_and_completed_and_others_are_not_found() {
-    let client = Site::handbook().client().await;
+async fn the_four_descriptions_are_listed_and_completed_and_others_are_not_found() {
+    let client = Fixture::handbook().client().await;
     let all = ["server", "tools", "resources", "generators"];
-    let listed = client.list_all_resources().await.unwrap();
+    let listed = within(client.list_all_resources()).await.unwrap();
     let ours = listed.iter().filter(|one| one.uri.starts_with("capabilities://"));
     let ours: Vec<&str> = ours.map(|resource| resource.uri.as_str()).collect();
     assert_eq!(ours, all.map(|name| format!("capabilities://{name}")));
@@ -168,7 +168,7 @@ async fn four_are_listed_and_completed_and_others_are_not_found() {
 
     for uri in ["capabilities://", "capabilities://tool", "capabilities://server/x"] {
         let ServiceError::McpError(error) = read(&client, uri).await.unwrap_err() else {
-            panic!("{uri} is answered with an error of the protocol");
+            panic!("{uri} is answered with a protocol error");
         };
         assert_eq!(error.code, ErrorCode::RESOURCE_NOT_FOUND, "{uri}");
         assert!(all.iter().all(|name| error.message.contains(name)), "{}", error.message);
@@ -177,8 +177,8 @@ async fn four_are_listed_and_completed_and_others_are_not_found() {
 }
 
 #[tokio::test]
-async fn what_was_measured_is_said_once_there_were_calls() {
-    let client = Site::handbook().client().await;
+async fn typical_durations_are_described_once_there_were_calls() {
+    let client = Fixture::handbook().client().await;
     let typical = async |name: &str| -> String {
         let tools = described_tools(&client).await;
         let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();

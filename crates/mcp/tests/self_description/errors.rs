@@ -1,13 +1,13 @@
-//! Every error that a tool is said to answer with can be had.
+//! Every error code that a tool advertises can be provoked.
 
 use kenning_mcp::Inventory;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Connection, Executor};
 
-use crate::site::{Client, Hold, Site, call, connect, describe, described_tools};
+use crate::fixture::{Client, Fixture, Hold, call, connect, describe, described_tools, within};
 use crate::workspace::{self, BROKEN_DRAFT, DRAFT, ENDLESS_DRAFT};
 
-/// Tool, code, and arguments that lead to it in the bases of [`site`].
+/// Tool, code, and arguments that lead to it in the bases of [`fixture`].
 fn provocations() -> Vec<(&'static str, &'static str, Value)> {
     let skill = |name: &str, version: &str| json!([{"skill_name": name, "version": version}]);
     let mut provocations = vec![
@@ -89,7 +89,7 @@ fn provocations() -> Vec<(&'static str, &'static str, Value)> {
     provocations
 }
 
-/// The three tools that generate go wrong in the same ways.
+/// The three tools that generate content fail in the same ways.
 fn generating(tool: &'static str) -> Vec<(&'static str, &'static str, Value)> {
     let of = |code, id: &str| (tool, code, json!({"content_config_id": id}));
     vec![
@@ -184,17 +184,17 @@ fn composing() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// Two bases that share the name of a node.
-fn site() -> Site {
+/// Two bases that share a node id.
+fn fixture() -> Fixture {
     let text = |title: &str| format!("# {title}\nSome words.\n## More\nMore words.\n");
-    Site::with_files(&[
+    Fixture::with_files(&[
         ("one", "both.md", text("Both")),
         ("two", "both.md", text("Both")),
         ("one", "only.md", text("Only")),
     ])
 }
 
-/// What all tools say they may answer with: tool, code.
+/// The error codes of all descriptions: tool, code.
 async fn advertised(client: &Client) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let tools = described_tools(client).await;
@@ -207,14 +207,14 @@ async fn advertised(client: &Client) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn every_advertised_code_can_be_provoked() {
-    let client = site().client().await;
+    let client = fixture().client().await;
     let held = json!({
         "agent_id": 11, "capabilities": [{"skill_name": "held", "version": "1.0.0"}]
     });
     assert_eq!(call(&client, "register_agent_capabilities", held).await["success"], true);
     let provocations = provocations();
     for (tool, code) in advertised(&client).await {
-        // Those have tests of their own.
+        // These have tests of their own.
         if ["UNAVAILABLE", "DATABASE_ERROR", "STORAGE_ERROR"].contains(&code.as_str()) {
             continue;
         }
@@ -228,10 +228,10 @@ async fn every_advertised_code_can_be_provoked() {
     }
 }
 
-/// An agent that prepares for the errors it was told of must not meet others.
+/// An agent that handles the advertised errors must not meet others.
 #[tokio::test]
-async fn nothing_provoked_is_missing_from_the_description() {
-    let client = site().client().await;
+async fn every_provoked_code_is_advertised() {
+    let client = fixture().client().await;
     let advertised = advertised(&client).await;
     for (tool, code, _) in provocations() {
         assert!(advertised.contains(&(tool.to_owned(), code.to_owned())), "{tool} {code}");
@@ -240,25 +240,25 @@ async fn nothing_provoked_is_missing_from_the_description() {
 
 #[tokio::test]
 async fn a_store_that_breaks_is_a_database_error() {
-    let site = site();
-    let client = site.client().await;
-    break_store(&site).await;
+    let fixture = fixture();
+    let client = fixture.client().await;
+    break_store(&fixture).await;
     let inventory = Inventory::full();
     let mut failing = 0;
     for (tool, _) in advertised(&client).await.iter().filter(|(_, code)| code == "DATABASE_ERROR") {
         let tool = inventory.tool(tool).unwrap();
         let answer = call(&client, tool.name, tool.examples[0].arguments.clone()).await;
         assert_eq!(answer["error"], "DATABASE_ERROR", "{}: {answer}", tool.name);
-        let said = answer.to_string();
-        assert!(!said.contains("agents") && !said.contains("kenning.db"), "{said}");
+        let text = answer.to_string();
+        assert!(!text.contains("agents") && !text.contains("kenning.db"), "{text}");
         failing += 1;
     }
     assert!(failing > 0);
 }
 
-/// Takes away the tables that things are kept in, as another program might.
-async fn break_store(site: &Site) {
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(site.store_file());
+/// Drops the tables of the store, as another program might.
+async fn break_store(fixture: &Fixture) {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(fixture.store_file());
     let mut connection = options.connect().await.unwrap();
     let drop = "PRAGMA foreign_keys = OFF; DROP TABLE agent_capabilities; DROP TABLE agents; \
                 DROP TABLE proposals;";
@@ -267,19 +267,19 @@ async fn break_store(site: &Site) {
 }
 
 #[tokio::test]
-async fn a_server_without_room_is_unavailable_to_every_tool() {
+async fn a_server_without_permits_is_unavailable_to_every_tool() {
     let hold = Hold::new();
-    let client = connect(hold.among(Inventory::full()), site().rooms()).await;
+    let client = connect(hold.added_to(Inventory::full()), fixture().services()).await;
     let limits = &describe(&client, "server").await["limits"];
     let number = |name: &str| usize::try_from(limits[name].as_u64().unwrap()).unwrap();
-    let room = number("max_concurrent_requests") + number("max_waiting_requests");
-    let held = hold.start(&client, room).await;
+    let permits = number("max_concurrent_requests") + number("max_waiting_requests");
+    let held = hold.start(&client, permits).await;
     for tool in Inventory::full().tools {
         let answer = call(&client, tool.name, tool.examples[0].arguments.clone()).await;
         assert_eq!(answer["error"], "UNAVAILABLE", "{}: {answer}", tool.name);
     }
-    hold.release(room);
+    hold.release(permits);
     for call in held {
-        assert_ne!(call.await.unwrap().unwrap().is_error, Some(true));
+        assert_ne!(within(call).await.unwrap().unwrap().is_error, Some(true));
     }
 }

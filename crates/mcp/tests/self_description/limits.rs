@@ -1,4 +1,4 @@
-//! Every limit that is advertised holds: so much is taken, and no more.
+//! Every advertised limit holds: input at the limit is accepted, and input beyond it is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,12 +9,12 @@ use kenning_mcp::{Inventory, Rooms};
 use rmcp::model::{ArgumentInfo, CallToolRequestParams, CompleteRequestParams, Reference};
 use serde_json::{Value, json};
 
-use crate::site::{Client, Hold, Site, answer, call, connect, describe};
+use crate::fixture::{Client, Fixture, Hold, answer, call, connect, describe, within};
 use crate::workspace;
 
 #[tokio::test]
 async fn every_advertised_limit_holds() {
-    let client = Site::handbook().client().await;
+    let client = Fixture::handbook().client().await;
     let server = describe(&client, "server").await;
     let limits = server["limits"].as_object().unwrap();
     assert!(!limits.is_empty());
@@ -23,12 +23,12 @@ async fn every_advertised_limit_holds() {
     }
 }
 
-/// Goes to the limit, and beyond it.
+/// Tests input at the limit and beyond it.
 async fn provoke(client: &Client, name: &str, limit: usize) {
     match name {
         "max_concurrent_requests" => concurrent(limit).await,
         "max_waiting_requests" => waiting(limit).await,
-        // Time is made to pass there, which must not happen here.
+        // Tested by `a_call_ends_when_its_time_is_up`, which stops the clock.
         "request_timeout_ms" => {}
         "resource_page_size" => page(limit).await,
         "max_completion_values" => completions(limit).await,
@@ -46,11 +46,11 @@ async fn provoke(client: &Client, name: &str, limit: usize) {
             let arguments = |length| register(1, "x", &version(length), &json!({}));
             let refused = call(client, REGISTER, arguments(limit + 1)).await;
             assert_eq!(refused["error"], "INVALID_SEMVER", "{refused}");
-            taken(client, REGISTER, arguments(limit)).await;
+            accepted(client, REGISTER, arguments(limit)).await;
         }
         _ => {
             for (tool, arguments) in asking_for(name) {
-                taken(client, tool, arguments(limit)).await;
+                accepted(client, tool, arguments(limit)).await;
                 refused(client, tool, arguments(limit + 1)).await;
             }
         }
@@ -115,7 +115,7 @@ fn register(count: usize, name: &str, version: &str, metadata: &Value) -> Value 
     json!({"agent_id": 11, "capabilities": (0..count).map(skill).collect::<Vec<_>>()})
 }
 
-async fn taken(client: &Client, tool: &'static str, arguments: Value) {
+async fn accepted(client: &Client, tool: &'static str, arguments: Value) {
     let answer = call(client, tool, arguments).await;
     assert_eq!(answer.get("error"), None, "{tool}: {answer}");
 }
@@ -136,12 +136,12 @@ async fn content_size(client: &Client, limit: usize) {
         json!({"content_config_id": "needs-name", "context": {"name": rest}})
     };
     exceeded(client, "preview_generation", arguments(limit + 1)).await;
-    taken(client, "preview_generation", arguments(limit)).await;
+    accepted(client, "preview_generation", arguments(limit)).await;
 }
 
 async fn components(client: &Client, limit: usize) {
     let draft = |children| json!({"config_type": "artifact", "config_data": workspace::artifact("x", children)});
-    taken(client, "draft_config", draft(limit)).await;
+    accepted(client, "draft_config", draft(limit)).await;
     exceeded(client, "draft_config", draft(limit + 1)).await;
 }
 
@@ -152,29 +152,30 @@ async fn batch_size(client: &Client, limit: usize) {
     exceeded(client, "batch_generate_content", json!({"content_ids": ids(limit + 1)})).await;
 }
 
-/// Time passes by a clock of its own.
+/// Uses a clock that the test sets.
 async fn retention(days: usize) {
     const DAY: i64 = 86_400_000;
     let now = Arc::new(AtomicI64::new(1_766_829_600_000));
-    let (clock, site) = (now.clone(), Site::handbook());
+    let (clock, fixture) = (now.clone(), Fixture::handbook());
     let compose = workspace::open_at(move || Timestamp(clock.load(Ordering::SeqCst)));
-    let client = connect(Inventory::full(), Rooms { compose: Some(compose), ..site.rooms() }).await;
+    let client =
+        connect(Inventory::full(), Rooms { compose: Some(compose), ..fixture.services() }).await;
     let generate = json!({"content_config_id": "referenced", "force": true});
     let versions = async || {
         let all = json!({"content_id": "referenced", "retrieval": "all"});
         call(&client, "query_ephemeral_storage", all).await["total"].clone()
     };
     now.fetch_add(i64::try_from(days).unwrap() * DAY, Ordering::SeqCst);
-    taken(&client, "generate_content", generate.clone()).await;
+    accepted(&client, "generate_content", generate.clone()).await;
     assert_eq!(versions().await, 2);
     now.fetch_add(DAY, Ordering::SeqCst);
-    taken(&client, "generate_content", generate).await;
+    accepted(&client, "generate_content", generate).await;
     assert_eq!(versions().await, 2, "the first was too old");
 }
 
 async fn holding() -> (Hold, Client) {
     let hold = Hold::new();
-    let client = connect(hold.among(Inventory::full()), Site::handbook().rooms()).await;
+    let client = connect(hold.added_to(Inventory::full()), Fixture::handbook().services()).await;
     (hold, client)
 }
 
@@ -184,22 +185,22 @@ async fn concurrent(limit: usize) {
     assert_eq!(hold.running(), limit);
     hold.release(limit + 1);
     for call in held {
-        call.await.unwrap().unwrap();
+        within(call).await.unwrap().unwrap();
     }
-    assert_eq!(hold.running(), limit + 1, "the one that waited had its turn");
+    assert_eq!(hold.running(), limit + 1, "the call that waited ran, too");
 }
 
 async fn waiting(limit: usize) {
     let (hold, client) = holding().await;
     let server = describe(&client, "server").await;
     let working = &server["limits"]["max_concurrent_requests"];
-    let room = usize::try_from(working.as_u64().unwrap()).unwrap() + limit;
-    let held = hold.start(&client, room).await;
+    let permits = usize::try_from(working.as_u64().unwrap()).unwrap() + limit;
+    let held = hold.start(&client, permits).await;
     let refused = call(&client, Hold::NAME, json!({})).await;
     assert_eq!(refused["error"], "UNAVAILABLE");
-    hold.release(room);
+    hold.release(permits);
     for call in held {
-        assert_ne!(call.await.unwrap().unwrap().is_error, Some(true));
+        assert_ne!(within(call).await.unwrap().unwrap().is_error, Some(true));
     }
 }
 
@@ -209,8 +210,8 @@ async fn a_call_ends_when_its_time_is_up() {
     let limit = describe(&client, "server").await["limits"]["request_timeout_ms"].as_u64().unwrap();
     tokio::time::pause();
     let began = tokio::time::Instant::now();
-    let given_up = client.call_tool(CallToolRequestParams::new(Hold::NAME)).await.unwrap();
-    assert_eq!(answer(&given_up)["error"], "UNAVAILABLE");
+    let timed_out = client.call_tool(CallToolRequestParams::new(Hold::NAME)).await.unwrap();
+    assert_eq!(answer(&timed_out)["error"], "UNAVAILABLE");
     let waited = began.elapsed().as_millis();
     let waited = u64::try_from(waited).unwrap();
     assert!((limit..limit + 10).contains(&waited), "{waited} ms of {limit}");
@@ -223,40 +224,42 @@ async fn many_files(count: usize) -> Client {
     let names: Vec<String> = (0..count).map(|n| format!("f{n:04}.md")).collect();
     let file = |name| ("many", name, "# x\n".to_owned());
     let files: Vec<_> = names.iter().map(|name| file(name.as_str())).collect();
-    Site::with_files(&files).client().await
+    Fixture::with_files(&files).client().await
 }
 
 async fn page(limit: usize) {
     let client = many_files(limit + 1).await;
-    let first = client.list_resources(None).await.unwrap();
+    let first = within(client.list_resources(None)).await.unwrap();
     assert_eq!(first.resources.len(), limit);
     assert!(first.next_cursor.is_some());
-    assert!(client.list_all_resources().await.unwrap().len() > limit);
+    assert!(within(client.list_all_resources()).await.unwrap().len() > limit);
 }
 
 async fn completions(limit: usize) {
     let client = many_files(limit + 1).await;
     let reference = Reference::for_resource("knowledge://{base}/{+path}");
     let request = CompleteRequestParams::new(reference, ArgumentInfo::new("path", "f"));
-    let completion = client.complete(request).await.unwrap().completion;
+    let completion = within(client.complete(request)).await.unwrap().completion;
     assert_eq!(completion.values.len(), limit);
     assert_eq!(completion.has_more, Some(true));
 }
 
 async fn file_bytes(limit: usize) {
     let text = |length: usize| format!("# x\n{}", "y".repeat(length - 4));
-    let site =
-        Site::with_files(&[("a", "fits.md", text(limit)), ("a", "too-long.md", text(limit + 1))]);
-    let list = call(&site.client().await, "list_knowledge_bases", json!({})).await;
+    let fixture = Fixture::with_files(&[
+        ("a", "fits.md", text(limit)),
+        ("a", "too-long.md", text(limit + 1)),
+    ]);
+    let list = call(&fixture.client().await, "list_knowledge_bases", json!({})).await;
     assert_eq!(list["knowledge_bases"][0]["path"], "fits.md");
     assert_eq!(list["total_available"], 1);
 }
 
 async fn nodes_per_file(limit: usize) {
     let text = |nodes: usize| format!("# x\n{}", "## y\n".repeat(nodes - 1));
-    let site =
-        Site::with_files(&[("a", "fits.md", text(limit)), ("a", "more.md", text(limit + 1))]);
-    let list = call(&site.client().await, "list_knowledge_bases", json!({})).await;
+    let fixture =
+        Fixture::with_files(&[("a", "fits.md", text(limit)), ("a", "more.md", text(limit + 1))]);
+    let list = call(&fixture.client().await, "list_knowledge_bases", json!({})).await;
     for file in list["knowledge_bases"].as_array().unwrap() {
         assert_eq!(file["node_count"], limit, "{file}");
     }
@@ -269,8 +272,8 @@ async fn source_claims(client: &Client, limit: usize) {
 }
 
 async fn agent_id(client: &Client, limit: usize) {
-    let nobody = call(client, "get_agent_capabilities", json!({"agent_id": limit})).await;
-    assert_eq!(nobody["error"], "AGENT_NOT_FOUND");
+    let unknown = call(client, "get_agent_capabilities", json!({"agent_id": limit})).await;
+    assert_eq!(unknown["error"], "AGENT_NOT_FOUND");
     refused(client, "get_agent_capabilities", json!({"agent_id": limit + 1})).await;
 }
 
@@ -278,8 +281,8 @@ async fn catalog_names(client: &Client, limit: usize) {
     let (longest, longer) = ("x".repeat(limit), "x".repeat(limit + 1));
     for tool in ["lookup_capability", "get_sources"] {
         let arguments = |agent: &str| json!({"agent": agent, "capability": "hooks"});
-        let nobody = call(client, tool, arguments(&longest)).await;
-        assert_eq!(nobody["error"], "AGENT_NOT_FOUND", "{tool}: {nobody}");
+        let unknown = call(client, tool, arguments(&longest)).await;
+        assert_eq!(unknown["error"], "AGENT_NOT_FOUND", "{tool}: {unknown}");
         refused(client, tool, arguments(&longer)).await;
     }
     refused(client, "compare_capability", json!({"capability": longer})).await;

@@ -1,4 +1,4 @@
-//! What the server says of itself, held against what it does.
+//! Holds what the server says of itself against what it does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -6,6 +6,6 @@ mod compose;
 mod contract;
 mod drift;
 mod errors;
+mod fixture;
 mod limits;
-mod site;
 mod workspace;

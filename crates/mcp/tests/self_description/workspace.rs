@@ -1,4 +1,4 @@
-//! A workspace with configs to use, and some that go wrong in every way there is.
+//! A workspace with valid configs, and with configs that fail in every way there is.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const BROKEN: &str = "{% if %}";
 const ENDLESS: &str =
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}";
 
-/// Clients by name: all that the examples read.
+/// The only source that the examples read: clients by name.
 struct Clients;
 
 impl Sources for Clients {
@@ -28,8 +28,7 @@ impl Sources for Clients {
         if name != "clients" {
             return Err(SourceError(format!("there is no source `{name}` here")));
         }
-        let asked = params["client"].as_str();
-        let wanted = asked.map(|asked| clients::find(asked).unwrap());
+        let wanted = params["client"].as_str().map(|name| clients::find(name).unwrap());
         let clients = clients::all().iter().filter(|one| wanted.is_none_or(|it| it.id == one.id));
         let setup = |client: &clients::Client| ClientSetup {
             id: client.id.clone(),
@@ -40,11 +39,7 @@ impl Sources for Clients {
     }
 }
 
-pub(crate) fn open() -> Compose {
-    open_at(Timestamp::now)
-}
-
-/// Its folder is there as long as it is.
+/// Its folder is removed with it, because the clock owns the folder.
 pub(crate) fn open_at(clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Compose {
     let folder = tempfile::tempdir().unwrap();
     let (root, state) = (folder.path().join("workspace"), folder.path().join("state"));

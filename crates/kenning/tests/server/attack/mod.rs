@@ -1,0 +1,7 @@
+//! What an attacker would try on the real server. SECURITY.md names the promise behind each test.
+
+mod cross_site;
+mod hidden_text;
+mod login_throttle;
+mod path_traversal;
+mod secret_leaks;

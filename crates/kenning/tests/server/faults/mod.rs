@@ -1,0 +1,38 @@
+//! What the program does when something around it fails: it recovers by itself, or stops with one
+//! clear error. docs/reliability.md lists every fault with its test.
+
+mod clock_skew;
+mod corruption;
+mod crash;
+mod disk_full;
+mod invalid_settings;
+mod postgres_outage;
+mod read_only_store;
+mod watch_limits;
+mod wrapped_server;
+
+use rmcp::ClientHandler;
+use serde_json::{Value, json};
+
+use crate::support::{Client, Project, call};
+
+/// A project with one file of knowledge.
+fn pelicans() -> Project {
+    Project::with(&[("pelican.md", "# Pelicans\nA pelican keeps fish in its pouch.\n")])
+}
+
+fn pelican_search() -> Value {
+    json!({"query": "pelican pouch", "search_type": "keyword"})
+}
+
+/// Knowledge is answered, whatever else has failed.
+async fn check_knowledge<H: ClientHandler>(client: &Client<H>) {
+    let found = call(client, "search_knowledge", pelican_search()).await;
+    assert_eq!(found["results"][0]["id"], "pelican", "{found}");
+}
+
+/// The registry needs the store: without one it refuses.
+async fn check_registry_refuses<H: ClientHandler>(client: &Client<H>) {
+    let refused = call(client, "get_agent_capabilities", json!({"agent_id": 11})).await;
+    assert_eq!(refused["error"], "DATABASE_ERROR", "{refused}");
+}

@@ -1,0 +1,22 @@
+//! The real program as its clients see it: MCP on both transports, REST, pages, attacks and faults.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+mod attack;
+mod auth;
+mod compose;
+#[cfg(target_os = "linux")]
+#[path = "../mcp/daemon/mod.rs"]
+mod daemon;
+mod discovery;
+mod faults;
+mod gaps;
+mod monitoring;
+mod pages;
+mod protocol;
+mod rest;
+mod self_description;
+mod shutdown;
+mod subscriptions;
+mod support;
+mod tracing;
