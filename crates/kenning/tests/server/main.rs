@@ -6,7 +6,6 @@ mod attack;
 mod auth;
 mod compose;
 #[cfg(target_os = "linux")]
-#[path = "../mcp/daemon/mod.rs"]
 mod daemon;
 mod discovery;
 mod faults;
