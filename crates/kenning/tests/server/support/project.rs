@@ -30,7 +30,9 @@ impl Project {
     /// A knowledge base with these files: path and text.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let project = Self::empty();
-        files.iter().for_each(|(path, text)| project.write(path, text));
+        for (path, text) in files {
+            project.write(path, text);
+        }
         project
     }
 
