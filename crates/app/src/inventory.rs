@@ -13,7 +13,7 @@ use crate::operation::{Effect, JsonObject, Operation};
 use crate::prompt::Prompt;
 use crate::resource::ResourceFamily;
 use crate::toolset::Toolset;
-use crate::{catalog, compose, gaps, knowledge, registry};
+use crate::{catalog, compose, gaps, knowledge, registry, state};
 
 /// Operations, resources, prompts, generators and limits, in the order clients see them.
 #[derive(Clone, Default)]
@@ -54,8 +54,14 @@ impl Inventory {
             ],
             prompts: knowledge::prompts(),
             generators: Some(Arc::new(compose::ComposeGenerators)),
-            limits: [knowledge::limits(), catalog::limits(), registry::limits(), compose::limits()]
-                .concat(),
+            limits: [
+                state::limits(),
+                knowledge::limits(),
+                catalog::limits(),
+                registry::limits(),
+                compose::limits(),
+            ]
+            .concat(),
         }
     }
 

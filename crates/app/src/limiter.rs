@@ -30,6 +30,16 @@ impl Capacity {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self { concurrent: (8 * cores).max(16), waiting: 1_000, ..Self::STDIO }
     }
+
+    /// The capacity, as clients are told.
+    pub fn limits(self) -> [Limit; 3] {
+        let timeout_ms = usize::try_from(self.timeout.as_millis()).unwrap_or(usize::MAX);
+        [
+            Limit::of_server("max_concurrent_requests", self.concurrent),
+            Limit::of_server("max_waiting_requests", self.waiting),
+            Limit::of_server("request_timeout_ms", timeout_ms),
+        ]
+    }
 }
 
 /// What a piece of work waits for.
@@ -88,13 +98,8 @@ impl Limiter {
         self.capacity.timeout
     }
 
-    pub(crate) fn limits(&self) -> Vec<Limit> {
-        let timeout_ms = usize::try_from(self.capacity.timeout.as_millis()).unwrap_or(usize::MAX);
-        vec![
-            Limit::of_server("max_concurrent_requests", self.capacity.concurrent),
-            Limit::of_server("max_waiting_requests", self.capacity.waiting),
-            Limit::of_server("request_timeout_ms", timeout_ms),
-        ]
+    pub(crate) fn capacity(&self) -> Capacity {
+        self.capacity
     }
 
     /// Runs `work` on a blocking thread as soon as there is a permit.

@@ -13,7 +13,7 @@ use crate::limiter::{Capacity, Limiter, Refused, Workload};
 use crate::metrics::{Metrics, OperationFigures, Typical};
 use crate::operation::{Answer, Context, JsonObject, Operation, ProgressSender, Surface};
 use crate::recording::{RecordedCall, Tally};
-use crate::resource::{Contents, Page, ReadError, Resource};
+use crate::resource::{Contents, MAX_COMPLETIONS, Page, ReadError, Resource};
 use crate::services::Services;
 use crate::toolset::Toolset;
 
@@ -21,6 +21,14 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Resources on one page of a list.
 const PAGE: usize = 100;
+
+/// What holds for lists and completions of all resource families.
+pub(crate) fn limits() -> Vec<Limit> {
+    vec![
+        Limit::of_server("resource_page_size", PAGE),
+        Limit::of_server("max_completion_values", MAX_COMPLETIONS),
+    ]
+}
 
 /// An inventory and the services behind it. All clients share one; those that are offered something
 /// else get a state of their own over the same services, limiter and metrics.
@@ -165,11 +173,8 @@ impl AppState {
     }
 
     pub(crate) fn limits(&self) -> impl Iterator<Item = Limit> {
-        let server = [
-            Limit::of_server("resource_page_size", PAGE),
-            Limit::of_server("max_completion_values", crate::resource::MAX_COMPLETIONS),
-        ];
-        self.limiter.limits().into_iter().chain(server).chain(self.inventory.limits.iter().copied())
+        let capacity = self.limiter.capacity().limits();
+        capacity.into_iter().chain(self.inventory.limits.iter().copied())
     }
 
     /// How each operation on offer fared so far.

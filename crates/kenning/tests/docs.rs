@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use kenning::cli::Cli;
+use kenning_app::{Access, Capacity, CommonError, Inventory, Toolset, UNAVAILABLE};
 use kenning_catalog::clients::{self, Scope};
-use kenning_mcp::inventory::Access;
-use kenning_mcp::tool::{CommonError, UNAVAILABLE};
-use kenning_mcp::{Inventory, Toolset};
+use kenning_mcp::render::token_cost;
 use kenning_settings::{DEFAULTS, Layers, Sources, env_name};
 use serde_json::{Value, json};
 
@@ -154,17 +153,16 @@ fn table() -> String {
     for toolset in Toolset::ALL {
         let inventory = Inventory::full().select(&[toolset], Access::ReadWrite);
         let names: Vec<String> = inventory
-            .tools
-            .iter()
+            .tools()
             .map(|tool| format!("[`{0}`](docs/tools.md#{0})", tool.name))
             .collect();
         let on = if Toolset::DEFAULT.contains(&toolset) { "on" } else { "if asked for" };
-        let (names, cost) = (names.join(", "), inventory.token_cost());
+        let (names, cost) = (names.join(", "), token_cost(&inventory));
         out += &format!("| {toolset} | {names} | {cost} | {on} |\n");
     }
     let cost = |toolsets: &[Toolset]| {
         let inventory = Inventory::full().select(toolsets, Access::ReadWrite);
-        (inventory.token_cost(), inventory.with_intent().token_cost())
+        (token_cost(&inventory), token_cost(&inventory.with_intent()))
     };
     let (plain, default) = cost(&Toolset::DEFAULT);
     let (_, all) = cost(&Toolset::ALL);
@@ -195,8 +193,9 @@ fn tools() -> String {
     let mut out = format!("Any tool may also answer with the error `{code}`: {message}.\n\n");
     for toolset in Toolset::ALL {
         out += &format!("## Toolset `{toolset}`\n\n");
-        for tool in inventory.tools.iter().filter(|tool| tool.toolset == toolset) {
-            out += &format!("### `{}`\n\n{}\n\n", tool.name, tool.description);
+        for tool in inventory.tools().filter(|tool| tool.toolset == toolset) {
+            let description = tool.tool.map_or("", |text| text.description);
+            out += &format!("### `{}`\n\n{description}\n\n", tool.name);
             out += &parameters(&Value::Object((*tool.input_schema).clone()));
             for example in &tool.examples {
                 let arguments = serde_json::to_string(&example.arguments).unwrap();
@@ -210,14 +209,11 @@ fn tools() -> String {
         }
     }
     out += "## Resources\n\n";
-    for family in &inventory.resources {
-        for template in family.templates() {
-            let description = template.description.unwrap_or_default();
-            out += &format!("- `{}`: {description}\n", template.uri_template);
-        }
+    for template in inventory.resources.iter().flat_map(|family| family.templates()) {
+        out += &format!("- `{}`: {}\n", template.uri, template.description);
     }
     out += "\n## Limits\n\n| limit | value |\n|---|---|\n";
-    for limit in &inventory.limits {
+    for limit in Capacity::STDIO.limits().iter().chain(&inventory.limits) {
         out += &format!("| `{}` | {} |\n", limit.name, limit.value);
     }
     out += "\n## Prompts\n\n";

@@ -79,8 +79,8 @@ async fn metrics_need_the_read_scope_and_hold_no_client_text() {
     let retrieve = [("tool", "retrieve_knowledge")];
     assert_eq!(metrics.of("kenning_tool_calls_total", &retrieve), Some(1.0));
     assert_eq!(metrics.of("kenning_tool_errors_total", &retrieve), Some(1.0));
-    assert_eq!(metrics.of("kenning_heard_calls_total", &[]), Some(3.0));
-    assert_eq!(metrics.of("kenning_heard_calls_dropped_total", &[]), Some(0.0));
+    assert_eq!(metrics.of("kenning_recorded_calls_total", &[]), Some(3.0));
+    assert_eq!(metrics.of("kenning_recorded_calls_dropped_total", &[]), Some(0.0));
     assert_eq!(metrics.of("kenning_store_up", &[]), Some(1.0));
     assert!(metrics.of("kenning_index_nodes", &[]) > Some(10.0));
     assert!(metrics.of("kenning_index_files", &[]) > Some(1.0));

@@ -1,6 +1,6 @@
 //! What the binary says of itself, to a client that knows nothing else.
 
-use kenning_mcp::Toolset;
+use kenning_app::Toolset;
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams, ResourceContents, object};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use kenning_mcp::{Inventory, Rooms, Toolset};
+use kenning_app::{Inventory, Services, Toolset};
 use rmcp::ClientHandler;
 use rmcp::ServiceExt;
 use rmcp::model::{
@@ -24,7 +24,7 @@ async fn the_examples_work_in_order() {
     let example = |tool: &str| inventory.tool(tool).unwrap().examples[0].arguments.clone();
     let drafted = call(&client, "draft_config", example("draft_config")).await;
     let draft_id = drafted["draft_id"].as_str().unwrap();
-    let ours = inventory.tools.iter().filter(|tool| tool.toolset == Toolset::Compose);
+    let ours = inventory.tools().filter(|tool| tool.toolset == Toolset::Compose);
     let ours: Vec<_> = ours.filter(|tool| tool.name != "draft_config").collect();
     assert_eq!(ours.len(), 16);
     for tool in ours {
@@ -174,12 +174,11 @@ async fn a_batch_reports_its_progress() {
 
 #[tokio::test]
 async fn without_a_workspace_every_tool_says_so() {
-    let services = Rooms { compose: None, ..Fixture::handbook().services() };
+    let services = Services { compose: None, ..Fixture::handbook().services() };
     let client = connect(Inventory::full(), services).await;
     let inventory = Inventory::full();
     let advertising = inventory
-        .tools
-        .iter()
+        .tools()
         .filter(|tool| tool.errors.iter().any(|error| error.code == "STORAGE_ERROR"));
     let mut calls = 0;
     for tool in advertising {

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use kenning_mcp::generator::{GeneratorList, Generators, SelectionStrategy};
-use kenning_mcp::{Inventory, Rooms, Toolset};
+use kenning_app::generator::{GeneratorList, Generators, SelectionStrategy};
+use kenning_app::{Inventory, Services, Toolset};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, connect, describe, described_tools};
@@ -201,7 +201,7 @@ impl Generators for Growing {
         Toolset::Knowledge
     }
 
-    fn list(&self, _: &Rooms) -> GeneratorList {
+    fn list(&self, _: &Services) -> GeneratorList {
         GeneratorList {
             generators: self.0.lock().unwrap().clone(),
             absent: Vec::new(),
@@ -213,7 +213,7 @@ impl Generators for Growing {
         }
     }
 
-    fn takes_plugins(&self, _: &Rooms) -> bool {
+    fn takes_plugins(&self, _: &Services) -> bool {
         true
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kenning_mcp::inventory::Access;
-use kenning_mcp::{Inventory, Toolset};
+use kenning_app::{Access, Inventory, Toolset};
 use rmcp::model::{ArgumentInfo, CompleteRequestParams, ErrorCode, Reference};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Every error code that a tool advertises can be provoked.
 
-use kenning_mcp::Inventory;
+use kenning_app::Inventory;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Connection, Executor};
 
@@ -268,13 +268,14 @@ async fn break_store(fixture: &Fixture) {
 
 #[tokio::test]
 async fn a_server_without_permits_is_unavailable_to_every_tool() {
-    let hold = Hold::new();
+    let hold = Hold::default();
     let client = connect(hold.added_to(Inventory::full()), fixture().services()).await;
     let limits = &describe(&client, "server").await["limits"];
     let number = |name: &str| usize::try_from(limits[name].as_u64().unwrap()).unwrap();
-    let permits = number("max_concurrent_requests") + number("max_waiting_requests");
-    let held = hold.start(&client, permits).await;
-    for tool in Inventory::full().tools {
+    let concurrent = number("max_concurrent_requests");
+    let permits = concurrent + number("max_waiting_requests");
+    let held = hold.start(&client, permits, concurrent).await;
+    for tool in Inventory::full().tools() {
         let answer = call(&client, tool.name, tool.examples[0].arguments.clone()).await;
         assert_eq!(answer["error"], "UNAVAILABLE", "{}: {answer}", tool.name);
     }

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use kenning_app::{
+    AppState, Capacity, Context, Inventory, JsonObject, Operation, Services, Toolset,
+};
 use kenning_catalog::Catalog;
 use kenning_compose::Timestamp;
 use kenning_gaps::Gaps;
 use kenning_knowledge::discover::Discovery;
 use kenning_knowledge::{Base, Library};
-use kenning_mcp::tool::{Invocation, Outcome, Tool};
-use kenning_mcp::{Inventory, Rooms, Server, Toolset, Transport};
+use kenning_mcp::{Server, Transport, protocol};
 use kenning_registry::Registry;
 use kenning_registry::agents::AddAgentRequest;
 use kenning_store::Store;
@@ -26,7 +27,6 @@ use rmcp::service::{RoleClient, RunningService, ServiceError};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::DuplexStream;
-use tokio::sync::Semaphore;
 
 use crate::workspace;
 
@@ -66,11 +66,11 @@ impl Fixture {
     }
 
     /// Opened on another thread, because opening a store blocks.
-    pub(crate) fn services(&self) -> Rooms {
+    pub(crate) fn services(&self) -> Services {
         std::thread::scope(|scope| scope.spawn(|| self.open()).join().unwrap())
     }
 
-    fn open(&self) -> Rooms {
+    fn open(&self) -> Services {
         let all = ["**/*.md".to_owned()];
         let bases = self.bases.iter().map(|(name, root)| Base::new(name, root, &all, &[]).unwrap());
         let library = Library::open(bases.collect(), &|_, _| {}).unwrap();
@@ -85,11 +85,11 @@ impl Fixture {
             let _kept = &folder;
             Timestamp::now()
         });
-        Rooms {
+        Services {
             registry: Some(registry),
             gaps: Some(Gaps::new(store)),
             compose: Some(compose),
-            ..Rooms::new(Arc::new(library), Arc::new(discovery()), Arc::new(Catalog::bundled()))
+            ..Services::new(Arc::new(library), Arc::new(discovery()), Arc::new(Catalog::bundled()))
         }
     }
 
@@ -118,13 +118,26 @@ pub(crate) async fn within<F: Future>(future: F) -> F::Output {
 }
 
 /// A client of a server in this process.
-pub(crate) async fn connect(inventory: Inventory, services: Rooms) -> Client {
-    within(().serve(serve(inventory, services))).await.unwrap()
+pub(crate) async fn connect(inventory: Inventory, services: Services) -> Client {
+    connect_with(inventory, services, Capacity::STDIO).await
+}
+
+pub(crate) async fn connect_with(
+    inventory: Inventory,
+    services: Services,
+    capacity: Capacity,
+) -> Client {
+    within(().serve(serve_with(inventory, services, capacity))).await.unwrap()
 }
 
 /// The client's end of a connection to a server in this process.
-pub(crate) fn serve(inventory: Inventory, services: Rooms) -> DuplexStream {
-    let server = Server::new(inventory, services, Transport::Stdio);
+pub(crate) fn serve(inventory: Inventory, services: Services) -> DuplexStream {
+    serve_with(inventory, services, Capacity::STDIO)
+}
+
+fn serve_with(inventory: Inventory, services: Services, capacity: Capacity) -> DuplexStream {
+    let app = AppState::new(inventory, services, capacity, protocol());
+    let server = Server::new(app, Transport::Stdio);
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await.unwrap() });
     ours
@@ -159,60 +172,77 @@ pub(crate) fn answer(result: &CallToolResult) -> Value {
     serde_json::from_str(&result.content[0].as_text().unwrap().text).unwrap()
 }
 
-/// A tool whose calls wait until they are released.
-#[derive(Clone)]
+/// A tool whose calls block their thread until they are released.
+#[derive(Clone, Default)]
 pub(crate) struct Hold {
-    running: Arc<AtomicUsize>,
-    release: Arc<Semaphore>,
+    started: Arc<AtomicUsize>,
+    permits: Arc<(Mutex<usize>, Condvar)>,
 }
 
 impl Hold {
     pub(crate) const NAME: &'static str = "hold";
 
-    pub(crate) fn new() -> Self {
-        Self { running: Arc::default(), release: Arc::new(Semaphore::new(0)) }
-    }
-
     /// The inventory with this tool in it.
     pub(crate) fn added_to(&self, mut inventory: Inventory) -> Inventory {
         let hold = self.clone();
-        let run = move |_: Invocation| -> Pin<Box<dyn Future<Output = Outcome> + Send>> {
-            let hold = hold.clone();
-            Box::pin(async move {
-                hold.running.fetch_add(1, Ordering::SeqCst);
-                hold.release.acquire().await.unwrap().forget();
-                Ok(CallToolResult::structured(Value::Object(serde_json::Map::new())))
-            })
+        let run = move |_: &Services, _: &JsonObject, _: &mut Context| {
+            hold.block();
+            Ok::<_, kenning_knowledge::Error>(JsonObject::new())
         };
-        inventory.tools.push(Tool::with_handler(Self::NAME, Toolset::Knowledge, Arc::new(run)));
+        let operation = Operation::read(Self::NAME, Toolset::Knowledge, run);
+        inventory.operations.push(operation.tool("Hold", "Blocks until it is released"));
         inventory
     }
 
-    /// How many calls have started.
-    pub(crate) fn running(&self) -> usize {
-        self.running.load(Ordering::SeqCst)
+    fn block(&self) {
+        self.started.fetch_add(1, Ordering::SeqCst);
+        let (permits, released) = &*self.permits;
+        let permits = permits.lock().unwrap();
+        // With a deadline, so that a test that fails ends all the same.
+        let waited = released.wait_timeout_while(permits, DEADLINE, |permits| *permits == 0);
+        let (mut permits, _) = waited.unwrap();
+        *permits = permits.saturating_sub(1);
     }
 
-    /// Starts so many calls, and returns when the server has accepted them.
-    pub(crate) async fn start(&self, client: &Client, calls: usize) -> Vec<Held> {
+    /// How many calls have started.
+    pub(crate) fn started(&self) -> usize {
+        self.started.load(Ordering::SeqCst)
+    }
+
+    /// Starts so many calls, and returns when the server has accepted them and works on as many as it
+    /// can.
+    pub(crate) async fn start(
+        &self,
+        client: &Client,
+        calls: usize,
+        concurrent: usize,
+    ) -> Vec<Held> {
         let call = || {
             let peer = client.peer().clone();
             tokio::spawn(
                 async move { peer.call_tool(CallToolRequestParams::new(Self::NAME)).await },
             )
         };
-        let started = (0..calls).map(|_| call()).collect();
+        let held = (0..calls).map(|_| call()).collect();
         // Requests are accepted in order, and lists need no permit: once a list is answered, the
         // calls sent before it are running or waiting.
         for _ in 0..3 {
             tokio::task::yield_now().await;
             within(client.list_all_tools()).await.unwrap();
         }
-        started
+        within(async {
+            while self.started() < concurrent.min(calls) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        held
     }
 
     pub(crate) fn release(&self, calls: usize) {
-        self.release.add_permits(calls);
+        let (permits, released) = &*self.permits;
+        *permits.lock().unwrap() += calls;
+        released.notify_all();
     }
 }
 
