@@ -20,6 +20,7 @@ pub(crate) struct Call {
     arguments: Kept,
     intent: Option<String>,
     source: IntentSource,
+    missed: Option<String>,
     /// The server's own intent field: part of the call, but not of the record.
     native_field: Option<String>,
     caller: Caller,
@@ -77,6 +78,7 @@ impl Call {
             arguments,
             intent: None,
             source: IntentSource::Mcpeye,
+            missed: None,
             native_field: None,
             caller,
             began: Instant::now(),
@@ -102,7 +104,8 @@ impl Call {
     }
 
     fn size(&self) -> usize {
-        self.arguments.size() + self.intent.as_ref().map_or(0, String::len)
+        let texts = [&self.intent, &self.missed];
+        self.arguments.size() + texts.into_iter().flatten().map(String::len).sum::<usize>()
     }
 }
 
@@ -161,9 +164,11 @@ impl Finished {
 
     /// A call that somebody else watched from beginning to end.
     pub(crate) fn observed(observed: Observed<'_>) -> Self {
-        let Observed { tool, arguments, intent, outcome, started, duration, caller } = observed;
+        let Observed { tool, arguments, intent, missed, outcome, started, duration, caller } =
+            observed;
         let mut call = Call::with(&tool, Kept::of(&arguments), caller);
         call.timestamp = milliseconds(started);
+        call.missed = missed.map(|query| bounded(&query).to_owned());
         if let Some(intent) = intent {
             call.heard(Some(&intent.text));
             call.source = intent.source;
@@ -217,6 +222,7 @@ impl Finished {
             intent,
             user_id: self.call.caller.user_id,
             user_email: self.call.caller.user_email,
+            missed: self.call.missed.map(|query| redactor.capped_text(&query)),
         }
     }
 }

@@ -57,6 +57,7 @@ fn observed() -> Observed<'static> {
         tool: "t".to_owned(),
         arguments: json!({}),
         intent: None,
+        missed: None,
         outcome: Ok(Cow::Owned(json!({}))),
         started: SystemTime::now(),
         duration: Duration::ZERO,

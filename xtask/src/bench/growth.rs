@@ -77,13 +77,13 @@ const EVENTS: Subject = Subject {
     title: "Calls",
     about: "Calls reported over thirty days in four projects, for every hundred of them one gap, \
             and as many times that one of 10,000 nodes was found ([the \
-            benchmark](../crates/store/benches/growth/events.rs)). `hear` is 100 new calls of one \
-            project that are looked at, of which half ask for something and half failed. The \
+            benchmark](../crates/store/benches/growth/events.rs)). Asks are extracted from 100 \
+            new calls of one project, of which half are requests and half failed. The \
             report is one project's last day, which has a hundred and twentieth of all calls.",
     rows: &[
         Row { key: "fill_per_s", name: "calls taken in, by 1,000", unit: Unit::PerSecond },
         took("append_ms", "take in 100 calls"),
-        took("hear_ms", "hear 100 calls"),
+        took("extract_ms", "asks of 100 calls"),
         took("list_ms", "the first 50 gaps by rank"),
         took("usage_ms", "usage over 30 days"),
         took("report_ms", "report of a day"),

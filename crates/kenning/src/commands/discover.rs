@@ -1,4 +1,4 @@
-use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss, TaskType};
+use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, TaskType};
 
 use super::Context;
 use crate::cli;
@@ -26,11 +26,6 @@ pub(super) fn run(context: &Context, discover: cli::Discover) -> Result<Exit, Fa
     context.printer.answer(&found, text)?;
     if let Some(message) = &found.message {
         context.printer.note(message);
-    }
-    if found.total_available == 0
-        && let Some(store) = &store
-    {
-        store.record_now(&Miss { tool: "discover_context", query: &request.task_description })?;
     }
     Ok(if found.recommendations.is_empty() { Exit::Failure } else { Exit::Success })
 }

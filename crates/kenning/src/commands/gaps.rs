@@ -35,7 +35,7 @@ fn before(age: Duration) -> u64 {
 /// Gaps as a command sees them: with all that was heard until now.
 pub(super) fn heard(store: Arc<Store>) -> Result<Gaps, Failure> {
     let gaps = Gaps::new(store).with_embedder(Arc::new(embed));
-    gaps.digest(now())?;
+    gaps.extract_asks(now())?;
     Ok(gaps)
 }
 
@@ -117,7 +117,7 @@ fn forget(
         (None, keep) => {
             let since = before(keep.unwrap_or_default());
             store.forget_usage_before(since).map_err(|error| Failure::new(error.to_string()))?;
-            gaps.keep(since, now())?
+            gaps.forget_before(since, now())?
         }
     };
     context.printer.answer(&gone, |gone| {

@@ -1,4 +1,4 @@
-//! A store, and what has to live as long as it.
+//! A store with the folder or server that it needs.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ enum Kept {
 impl Fixture {
     pub(crate) fn new(on: &str) -> Self {
         let (location, kept) = if on == "PostgreSQL" {
-            // With its own settings: what it answers has reached the disk.
+            // With the server's default settings, by which commits reach the disk.
             let server = Postgres::start(&[]);
             let url = server.database();
             (url.clone(), Kept::Server { server, url })
@@ -32,14 +32,14 @@ impl Fixture {
         Self { store: Arc::new(Store::connect(&location).expect("a store")), kept }
     }
 
-    /// Lets a server learn what it was filled with, which it would come to by itself in a minute.
+    /// Updates the server's statistics, which autovacuum would do a minute later.
     pub(crate) fn settle(&self) {
         if let Kept::Server { server, url } = &self.kept {
             server.query(url, "VACUUM ANALYZE");
         }
     }
 
-    /// What the store takes on the disk: the file and its log, or the tables and indexes.
+    /// Disk usage: the file and its log, or the tables and indexes.
     pub(crate) fn disk_mb(&self) -> f64 {
         let bytes: u64 = match &self.kept {
             Kept::Server { server, url } => {

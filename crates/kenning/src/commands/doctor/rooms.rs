@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Coverage, Indexer, NoCache, VectorCache};
-use kenning_store::{Location, Look, Schema, Store};
+use kenning_store::{Location, ReadOnly, Schema, Store};
 
 use super::Check;
 use crate::commands::data_folder;
@@ -81,11 +81,11 @@ fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
         }
         Err(failure) => return (Check::fail("store", failure), None),
     };
-    match Store::look(&location) {
-        Ok(Look::Absent { place }) => {
+    match Store::open_read_only(&location) {
+        Ok(ReadOnly::Absent { place }) => {
             (Check::ok("store", format!("{place} is made when it is needed")), None)
         }
-        Ok(Look::Present { store, schema }) => {
+        Ok(ReadOnly::Present { store, schema }) => {
             let check = schema_check(store.place(), schema);
             (check, (schema.found > 0).then_some(store))
         }

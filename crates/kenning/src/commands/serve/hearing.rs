@@ -136,7 +136,7 @@ impl Hearing {
 }
 
 fn listen(gaps: &Gaps) {
-    if let Err(error) = gaps.digest(now()) {
+    if let Err(error) = gaps.extract_asks(now()) {
         tracing::warn!(%error, "what was heard is looked at later");
     }
 }
@@ -144,7 +144,7 @@ fn listen(gaps: &Gaps) {
 fn forget(gaps: &Gaps, store: &Store, keep: Option<Duration>) {
     let Some(keep) = keep else { return };
     let since = now().saturating_sub(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
-    if let Err(error) = gaps.keep(since, now()) {
+    if let Err(error) = gaps.forget_before(since, now()) {
         tracing::warn!(%error, "old calls are kept for now");
     }
     if let Err(error) = store.forget_usage_before(since) {
@@ -186,6 +186,7 @@ impl Ear for OwnEar {
             tool: call.tool,
             arguments: Value::Object(call.arguments),
             intent,
+            missed: None,
             outcome: call.outcome,
             started: SystemTime::now().checked_sub(call.duration).unwrap_or(SystemTime::UNIX_EPOCH),
             duration: call.duration,

@@ -11,7 +11,6 @@ mod vitals;
 use std::sync::Arc;
 
 use kenning_gaps::Gaps;
-use kenning_knowledge::discover::MissLog;
 use kenning_knowledge::semantic::IndexerThread;
 use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
@@ -152,7 +151,7 @@ impl Opened {
         let rooms = Rooms {
             registry: registry.clone(),
             compose: compose.clone().filter(|_| with_tools),
-            misses: store.clone().map(|store| store as Arc<dyn MissLog>),
+            misses: None,
             usage: store.clone().map(|store| store as Arc<dyn UsageLog>),
             gaps: gaps.clone(),
             ear: hearing.ear(),
