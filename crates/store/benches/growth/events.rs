@@ -26,7 +26,7 @@ const BATCH: usize = 1_000;
 /// Calls in a measured batch, as many as clients send together.
 const SENT: usize = 100;
 const ROUNDS: usize = 11;
-const LOOKS: usize = 51;
+const LISTS: usize = 51;
 
 pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let store = &fixture.store;
@@ -39,7 +39,7 @@ pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let disk_mb = fixture.disk_mb();
 
     let gaps = Gaps::new(store.clone());
-    let list_ms = median_ms(LOOKS, || {
+    let list_ms = median_ms(LISTS, || {
         assert!(!gaps.gaps(&GapsRequest::default()).expect("an answer").gaps.is_empty());
     });
     let month = Period { from: Some(now - DAYS * DAY), until: None };

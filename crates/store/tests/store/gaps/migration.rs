@@ -86,9 +86,9 @@ fn version_8(fixture: &Fixture, gaps: &[Gap; 2]) {
              (8, 'search_knowledge', 'print an invoice', {seconds})"
         ),
         format!(
-            "INSERT INTO asks (id, project_id, gap_id, event_id, miss_id, kind, tool, text, at) \
-             VALUES (1, 'kenning', 'g-kenning', NULL, 7, 'miss', 'discover_context', \
-             'how to rotate keys', {NOW}), (2, 'shop', 'g-shop', 101, NULL, 'explicit', \
+            "INSERT INTO asks (project_id, gap_id, event_id, miss_id, kind, tool, text, at) \
+             VALUES ('kenning', 'g-kenning', NULL, 7, 'miss', 'discover_context', \
+             'how to rotate keys', {NOW}), ('shop', 'g-shop', 101, NULL, 'explicit', \
              'mcpeye_request_capability', 'export as PDF', {NOW})"
         ),
         "INSERT INTO waiting (project_id, event_id, miss_id, due_at) VALUES \
