@@ -1,4 +1,4 @@
-//! Migrations become part of the program; a new one must be noticed.
+//! Rebuilds the crate when a migration is added: migrations are embedded in the program.
 
 fn main() {
     println!("cargo::rerun-if-changed=migrations");

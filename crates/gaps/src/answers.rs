@@ -1,4 +1,4 @@
-//! Gaps close when their answer appears.
+//! Closes gaps when new content answers them.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ pub struct AnsweredResponse {
 }
 
 impl Gaps {
-    /// Closes the open gaps, of all projects, that something new answers. What comes without
-    /// vectors gets one here, of its title and the beginning of its text.
+    /// Closes the open gaps of all projects that new content answers. Content without vectors gets
+    /// one of its title and the beginning of its text.
     pub fn answered_by(&self, fresh: Vec<Fresh>, now: u64) -> Result<AnsweredResponse, Error> {
         let open: Vec<_> =
-            self.memory.gaps(None)?.into_iter().filter(|gap| gap.status.is_open()).collect();
+            self.storage.gaps(None)?.into_iter().filter(|gap| gap.status.is_open()).collect();
         let mut response = AnsweredResponse::default();
         if open.is_empty() || fresh.is_empty() {
             return Ok(response);
@@ -48,7 +48,7 @@ impl Gaps {
         new
     }
 
-    /// Closes those that are still open.
+    /// Closes the gaps that are still open by now.
     fn close_all(
         &self,
         project_id: &str,
@@ -56,7 +56,7 @@ impl Gaps {
         now: u64,
     ) -> Result<Vec<ListedGap>, Error> {
         let mut closed = Vec::new();
-        self.memory.change_gaps(project_id, &mut |gaps| {
+        self.storage.change_gaps(project_id, &mut |gaps| {
             for closing in closings {
                 let open = |gap: &&mut crate::Gap| gap.id == closing.gap_id && gap.status.is_open();
                 let Some(gap) = gaps.iter_mut().find(open) else { continue };

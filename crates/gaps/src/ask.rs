@@ -1,14 +1,14 @@
-//! What was wanted and not had, in the words of those who wanted it.
+//! Asks: what an agent wanted and did not get, in its own words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
-use crate::session::{PAUSE, Session, ended, failures};
+use crate::session::{PAUSE_MS, Session, ended, failures};
 use crate::words;
 
-/// Stands for a request that came without words. It counts all the same.
-pub const UNSPOKEN: &str = "(asked without saying for what)";
+/// The text of a request that names no capability. It counts like any other.
+pub const UNSTATED: &str = "(asked without saying for what)";
 const MAX_CHARS: usize = 400;
 
 /// How an ask came to us.
@@ -57,11 +57,11 @@ pub struct Ask {
 
 /// All asks of a session, in order.
 pub fn asks(session: &Session) -> Vec<Ask> {
-    let failed: Vec<&Event> = failures(&session.events);
+    let failed = failures(&session.events);
     let is_failed = |event: &Event| failed.iter().any(|other| other.call_id == event.call_id);
     let asks = session.events.iter().filter_map(|event| {
-        let (kind, text) = if let Some(spoken) = spoken(event) {
-            spoken
+        let (kind, text) = if let Some(stated) = stated(event) {
+            stated
         } else if is_failed(event) {
             (AskKind::Failed, wanted(event)?)
         } else {
@@ -80,33 +80,36 @@ pub fn asks(session: &Session) -> Vec<Ask> {
     asks.collect()
 }
 
-/// What a call says is missing, whatever else happened in its session.
-pub fn spoken(event: &Event) -> Option<(AskKind, String)> {
+/// The ask that a call states by itself, independent of its session. A call is one ask at most: a
+/// question that found nothing is a miss, whatever its intent says.
+pub fn stated(event: &Event) -> Option<(AskKind, String)> {
     if event.is_request() {
         return Some((AskKind::Explicit, requested(event)));
+    }
+    if let Some(query) = &event.missed {
+        return Some((AskKind::Miss, query.clone()));
     }
     let missing = event.intent.as_deref().and_then(missing)?;
     Some((AskKind::Unmet, missing))
 }
 
-/// From when on a call can be asked what was missing; never, if it holds no ask. What was said is
-/// said; a failure may be made good for as long as its session goes on.
+/// When the ask of a call can be extracted; `None` if it holds none. A stated ask is final. A
+/// failure is not before its session has ended, because the tool may still succeed.
 pub fn due(event: &Event) -> Option<u64> {
-    if names_something_missing(event) {
+    if stated(event).is_some() {
         return Some(0);
     }
-    let pause = u64::try_from(PAUSE.as_millis()).unwrap_or(u64::MAX);
-    event.is_error.then(|| ended(event).saturating_add(pause))
+    event.is_error.then(|| ended(event).saturating_add(PAUSE_MS))
 }
 
-/// An ask as it is kept.
+/// The text of an ask as it is stored.
 pub fn clipped(text: &str) -> String {
     words::clip(text, MAX_CHARS)
 }
 
 fn requested(event: &Event) -> String {
     let text = event.argument("capability").or_else(|| event.argument("context"));
-    text.unwrap_or(UNSPOKEN).to_owned()
+    text.unwrap_or(UNSTATED).to_owned()
 }
 
 /// What a failed call was for: the intent, or else what failed.
@@ -118,11 +121,7 @@ fn wanted(event: &Event) -> Option<String> {
     Some(format!("{}: {error}", event.tool_name))
 }
 
-pub(crate) fn names_something_missing(event: &Event) -> bool {
-    event.is_request() || event.intent.as_deref().is_some_and(|intent| missing(intent).is_some())
-}
-
-/// Phrases by which an intent says that something is not there.
+/// Phrases by which an intent says that a capability is missing.
 const MISSING: [&str; 22] = [
     "but no ",
     "but there is no ",
@@ -152,7 +151,7 @@ const MISSING: [&str; 22] = [
 pub fn missing(intent: &str) -> Option<String> {
     let lower = intent.to_lowercase();
     if lower.len() != intent.len() {
-        // Letters whose case changes their length; places in the two texts do not correspond.
+        // Lowercasing changed the length of a letter, so that offsets in the two texts differ.
         return MISSING.iter().any(|cue| lower.contains(cue)).then(|| core(intent).to_owned());
     }
     let (at, cue) = MISSING.iter().filter_map(|cue| Some((lower.find(cue)?, cue))).min()?;
@@ -177,7 +176,7 @@ fn sentence_end(text: &str) -> &str {
     text.rfind(". ").map_or(text, |end| &text[end + 2..])
 }
 
-/// Ways to begin that say nothing of what is wanted, the longest first where one begins another.
+/// Phrases that open an ask without content; where one is a prefix of another, the longer is first.
 const LEAD_INS: [&str; 44] = [
     "the user would like to be able to",
     "the user would like to",
@@ -225,7 +224,7 @@ const LEAD_INS: [&str; 44] = [
     "please",
 ];
 
-/// An ask without its lead-in: what tells it from others.
+/// An ask without its lead-in: the part that distinguishes it from others.
 pub fn core(text: &str) -> &str {
     let mut rest = text.trim();
     'again: loop {

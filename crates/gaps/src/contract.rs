@@ -1,6 +1,6 @@
-//! What agents see of Kenning on a server: one reserved tool, and one parameter on all others.
+//! What Kenning adds to a server's tools: one reserved tool, and one parameter on all others.
 //!
-//! The strings are those of mcpeye, byte for byte, so that its SDKs and ours are one signal.
+//! The strings are those of mcpeye, byte for byte, so that agents see the same with its SDKs.
 
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ pub const INTENT_DESCRIPTION: &str = "Explain why you are calling this tool and 
     capability they needed, in their own words (for example: 'wanted to export the report as CSV, \
     but no export tool exists').";
 
-/// The reserved tool as it stands in a list.
+/// The reserved tool as an entry of `tools/list`.
 pub fn tool() -> Value {
     json!({ "name": TOOL_NAME, "description": TOOL_DESCRIPTION, "inputSchema": tool_schema() })
 }
@@ -57,12 +57,12 @@ pub fn acknowledgement() -> Value {
     json!({ "content": [{ "type": "text", "text": ACKNOWLEDGEMENT }] })
 }
 
-/// The parameter as it stands among a tool's properties.
+/// The schema of the parameter.
 pub fn intent_schema() -> Value {
     json!({ "type": "string", "description": INTENT_DESCRIPTION })
 }
 
-/// Which halves of the contract are switched on.
+/// Which parts of the contract are switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     /// The reserved tool.
@@ -77,18 +77,18 @@ impl Default for Offer {
     }
 }
 
-/// How a tool's input schema takes the parameter.
+/// Whether a tool's input schema can take the parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// It describes an object, or nothing at all: the parameter goes among its properties.
     Joins,
     /// The tool has a parameter of that name itself, and keeps it.
     Owned,
-    /// It describes something that has no parameters.
+    /// It does not describe an object.
     Unsuited,
 }
 
-/// What becomes of a tool with this input schema; a tool without one takes the parameter.
+/// Classifies a tool by its input schema; a tool without one takes the parameter.
 pub fn fit(schema: Option<&Value>) -> Fit {
     let Some(schema) = schema else { return Fit::Joins };
     let Some(schema) = schema.as_object() else { return Fit::Unsuited };
@@ -100,7 +100,7 @@ pub fn fit(schema: Option<&Value>) -> Fit {
     if is_object || properties.is_some() || schema.is_empty() { Fit::Joins } else { Fit::Unsuited }
 }
 
-/// The schema with the parameter, or `None` where it stays as it is.
+/// The schema with the parameter, or `None` if it cannot take it.
 pub fn inject_schema(schema: Option<&Value>) -> Option<Value> {
     if fit(schema) != Fit::Joins {
         return None;
@@ -139,15 +139,14 @@ fn is_reserved(tool: &Value) -> bool {
     tool.get("name").is_some_and(|name| name == TOOL_NAME)
 }
 
-/// Takes the parameter out of a tool's arguments and returns what it said, if it said anything.
+/// Removes the parameter from a tool's arguments and returns its text unless that is blank.
 pub fn strip(arguments: &mut Map<String, Value>) -> Option<String> {
     match arguments.shift_remove(INTENT_NAME) {
-        Some(Value::String(intent)) => said(intent),
+        Some(Value::String(intent)) => non_blank(intent),
         _ => None,
     }
 }
 
-/// A text that says something.
-pub(crate) fn said(text: String) -> Option<String> {
+pub(crate) fn non_blank(text: String) -> Option<String> {
     if text.trim().is_empty() { None } else { Some(text) }
 }

@@ -1,4 +1,4 @@
-//! What people say about gaps.
+//! Decisions of people about gaps: close, mute, merge, reopen.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,29 +55,29 @@ pub struct GapResponse {
     pub message: String,
 }
 
-/// Changes a gap, or others with it; handed its place among its project's gaps.
+/// Changes the gap at an index of its project's gaps, and possibly others with it.
 type Act<'a> = &'a mut dyn FnMut(&mut [Gap], usize) -> Result<(), Error>;
 
 impl Gaps {
     pub fn close(&self, request: &CloseGapRequest, now: u64) -> Result<GapResponse, Error> {
-        let by = named("by", &request.by)?;
-        let evidence = Evidence::Person { name: by, note: noted("note", &request.note)? };
+        let name = checked_name("by", &request.by)?;
+        let evidence = Evidence::Person { name, note: checked_note("note", &request.note)? };
         let gap = self.change(&request.id, &mut |gaps, at| {
             Ok(gaps[at].change(Change::Close(evidence.clone()), now)?)
         })?;
         Ok(response(gap, "Closed"))
     }
 
-    /// It is no longer listed among the open ones; asks are still counted.
+    /// Removes a gap from the list of open ones; asks are still counted.
     pub fn mute(&self, request: &MuteGapRequest, now: u64) -> Result<GapResponse, Error> {
         let gap =
             self.change(&request.id, &mut |gaps, at| Ok(gaps[at].change(Change::Mute, now)?))?;
         Ok(response(gap, "Muted"))
     }
 
-    /// Opens a gap that was closed, muted or merged. One that was merged takes its asks back.
+    /// Opens a gap that was closed, muted or merged. Reopening a merged one undoes the merge.
     pub fn reopen(&self, request: &ReopenGapRequest, now: u64) -> Result<GapResponse, Error> {
-        let because = noted("because", &request.because)?;
+        let because = checked_note("because", &request.because)?;
         let gap = self.change(&request.id, &mut |gaps, at| {
             separate(gaps, at);
             Ok(gaps[at].change(Change::Reopen { because: because.clone() }, now)?)
@@ -85,8 +85,7 @@ impl Gaps {
         Ok(response(gap, "Reopened"))
     }
 
-    /// Makes two gaps one. Whatever was asked, and will be, in the words of the first counts for
-    /// the second.
+    /// Merges a gap into another, to which its past and future asks count from then on.
     pub fn merge(&self, request: &MergeGapRequest, now: u64) -> Result<GapResponse, Error> {
         let MergeGapRequest { id, into } = request;
         let (from, target) = (self.found(id)?, self.found(into)?);
@@ -102,14 +101,14 @@ impl Gaps {
     }
 
     fn found(&self, id: &str) -> Result<Gap, Error> {
-        self.memory.gap(id)?.ok_or_else(|| Error::no_gap(id))
+        self.storage.gap(id)?.ok_or_else(|| Error::no_gap(id))
     }
 
-    /// Changes a gap as it is at that moment.
+    /// Changes the current state of a gap.
     fn change(&self, id: &str, act: Act<'_>) -> Result<ListedGap, Error> {
         let project_id = self.found(id)?.project_id;
         let mut changed = None;
-        self.memory.change_gaps(&project_id, &mut |gaps| {
+        self.storage.change_gaps(&project_id, &mut |gaps| {
             let at = position(gaps, id)?;
             act(gaps, at)?;
             changed = Some(ListedGap::from(&gaps[at]));
@@ -143,7 +142,7 @@ fn response(gap: ListedGap, done: &str) -> GapResponse {
 }
 
 /// A person's name, on one line.
-pub(crate) fn named(argument: &'static str, name: &str) -> Result<String, Error> {
+pub(crate) fn checked_name(argument: &'static str, name: &str) -> Result<String, Error> {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     if name.is_empty() {
         return Err(Error::invalid(argument, "is empty"));
@@ -151,7 +150,7 @@ pub(crate) fn named(argument: &'static str, name: &str) -> Result<String, Error>
     bounded(argument, name, MAX_NAME_CHARS)
 }
 
-pub(crate) fn noted(argument: &'static str, note: &str) -> Result<String, Error> {
+pub(crate) fn checked_note(argument: &'static str, note: &str) -> Result<String, Error> {
     bounded(argument, note.trim().to_owned(), MAX_NOTE_CHARS)
 }
 

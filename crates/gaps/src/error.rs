@@ -1,4 +1,4 @@
-//! What can be wrong, in the same flat form as in the registry: a code, a message, details.
+//! Errors in the same flat form as the registry's: a code, a message, details.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,10 +23,10 @@ pub enum Error {
     Batch(#[from] BatchError),
     #[error("`{argument}` {problem}")]
     InvalidArgument { argument: String, problem: String },
-    /// The proposal is as it was.
+    /// The proposal stays as it was.
     #[error("{0}")]
     NotWritten(String),
-    /// What exactly failed is for the log: it may name hosts and tables.
+    /// The cause is for the log only: it may name hosts and tables.
     #[error("the store failed")]
     Port(#[from] PortError),
 }
@@ -84,6 +84,10 @@ impl Error {
         Self::GapNotFound { id: id.to_owned() }
     }
 
+    pub(crate) fn no_proposal(id: &str) -> Self {
+        Self::ProposalNotFound { id: id.to_owned() }
+    }
+
     pub fn code(&self) -> Code {
         match self {
             Self::GapNotFound { .. } => Code::GapNotFound,
@@ -121,7 +125,7 @@ impl Error {
             Self::Proposal(ProposalError::Decided { .. }) => {
                 "a decision is final; propose the text again in other words"
             }
-            Self::NotWritten(_) => "the proposal is as it was; mend this and accept it again",
+            Self::NotWritten(_) => "the proposal is unchanged; fix the problem and accept it again",
             _ => return None,
         })
     }

@@ -1,4 +1,4 @@
-//! One call of a tool, as it travels and as it is kept.
+//! One recorded call of a tool, as clients send it and as it is stored.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use crate::contract;
 use crate::redact::Redactor;
 
-/// Events that one batch may carry: as many as mcpeye's clients keep while they cannot send, for
-/// they send them all at once, and again and again if that is refused.
+/// Events that one batch may carry. mcpeye's clients buffer this many while they cannot send; they
+/// send them in one batch, and repeat it for as long as it is refused.
 pub const MAX_EVENTS: usize = 10_000;
 const MAX_PROJECT: usize = 128;
 const MAX_TOOL: usize = 256;
 const MAX_IDENTITY: usize = 256;
-/// The end of the year 9999, in milliseconds: what lies beyond was measured in another unit.
+/// The end of the year 9999 in milliseconds; a larger number is in another unit.
 const MAX_TIMESTAMP: u64 = 253_402_300_799_999;
 
-/// What a client sends at once.
+/// What a client sends in one request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
@@ -25,7 +25,7 @@ pub struct Batch {
     pub events: Vec<Event>,
 }
 
-/// Who called; an event's own user wins over the batch's.
+/// The caller; an event's own user takes precedence over the batch's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Identity {
@@ -64,6 +64,11 @@ pub struct Event {
     pub user_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_email: Option<String>,
+    /// The query that one of our own tools found nothing for. It is never read from a client and
+    /// not part of the published schema: only our own server knows that it found nothing.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub missed: Option<String>,
 }
 
 /// Whose parameter the intent came in.
@@ -94,7 +99,7 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// What was understood of a batch, and what was not.
+/// The events of a batch that could be read, and why the others could not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
     pub batch: Batch,
@@ -111,10 +116,10 @@ struct Envelope {
 }
 
 impl Batch {
-    /// Reads a batch. One bad event does not cost the others: clients send a refused batch again,
-    /// and would never get past it.
+    /// Reads a batch. A bad event does not reject the others: clients repeat a refused batch, and
+    /// would never get past it.
     pub fn read(body: &[u8]) -> Result<Received, BatchError> {
-        // A list of the fields' values in their order would do for serde.
+        // serde would also accept a list of the fields' values.
         if !body.trim_ascii_start().starts_with(b"{") {
             return Err(BatchError::Shape("it is not a JSON object".to_owned()));
         }
@@ -135,7 +140,7 @@ impl Batch {
         Ok(Received { batch, refused })
     }
 
-    /// The same without secrets and within bounds, whatever the sender did about them.
+    /// Removes secrets and bounds the size, also for senders that claim to have done so.
     #[must_use]
     pub fn redacted(self, redactor: &Redactor) -> Self {
         let events = self.events.into_iter().map(|event| event.redacted(redactor)).collect();
@@ -191,7 +196,7 @@ impl Event {
         if event.is_error {
             event.result = None;
         }
-        event.intent = event.intent.and_then(contract::said);
+        event.intent = event.intent.and_then(contract::non_blank);
         if event.intent.is_none() {
             event.intent_source = None;
         }
@@ -223,23 +228,23 @@ impl Event {
             result: self.result.map(|result| redactor.field(&result)),
             error_message: self.error_message.map(|text| redactor.capped_text(&text)),
             intent: self.intent.map(|text| redactor.capped_text(&text)),
+            missed: self.missed.map(|text| redactor.capped_text(&text)),
             ..self
         }
     }
 
-    /// Whether the agent asked for a capability in so many words.
+    /// Whether the agent requested a capability explicitly.
     pub fn is_request(&self) -> bool {
         self.tool_name == contract::TOOL_NAME
     }
 
-    /// A string among the arguments that says something.
+    /// A string argument that is not blank.
     pub(crate) fn argument(&self, name: &str) -> Option<&str> {
         let text = self.arguments.get(name)?.as_str()?.trim();
         if text.is_empty() { None } else { Some(text) }
     }
 }
 
-/// Eight, four, four, four and twelve hexadecimal digits.
 fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
@@ -250,7 +255,7 @@ fn no_arguments() -> Value {
     Map::new().into()
 }
 
-/// Some clients measure in fractions of a millisecond.
+/// Some clients send fractions of a millisecond.
 fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0);
     #[expect(

@@ -1,4 +1,4 @@
-//! What must not be kept is removed: what a user did, and what is too old.
+//! Removes what must not be stored any longer: a user's calls, and calls that are too old.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Gaps;
-use crate::ask::{AskKind, UNSPOKEN, core};
+use crate::ask::{AskKind, UNSTATED, core};
 use crate::error::Error;
 use crate::gap::{Gap, chain, mean};
 use crate::group::Embed;
-use crate::ports::{KeptAsk, Removed, Wording};
+use crate::ports::{Removed, StoredAsk, Wording};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -37,35 +37,34 @@ impl From<Removed> for ForgottenResponse {
 }
 
 impl Gaps {
-    /// Removes what a user did: calls with all that was passed and returned, and what was asked in
-    /// them. In gaps, the user's asks no longer count, and wordings go that nobody else used; a
-    /// gap that nobody else asked for goes as a whole, one that others asked for is named in their
-    /// words. What stays: a gap's id, which is a hash of its first wording and tells nothing; when
-    /// it was asked for first and last; proposals, which people have read; and misses of our own
-    /// tools, of which nobody knows whose they were.
+    /// Removes a user's calls, with arguments and results, and the asks extracted from them. The
+    /// user's asks no longer count in gaps, and wordings that no other user shares are removed. A
+    /// gap without other asks is deleted; one with other asks is labelled in the words of those.
+    /// What stays: a gap's id, which is a hash of its first wording and reveals nothing; the times
+    /// of its first and last ask; proposals, which people have read; and calls that were recorded
+    /// without a user.
     pub fn forget_user(&self, request: &ForgetUserRequest) -> Result<ForgottenResponse, Error> {
         let user = request.user.trim();
         if user.is_empty() {
             return Err(Error::invalid("user", "is empty"));
         }
         let vectors = self.vectors(usize::MAX);
-        let removed = self.memory.forget_user(user, &mut |gaps, gone, left| {
+        let removed = self.storage.forget_user(user, &mut |gaps, gone, left| {
             forget(gaps, gone, left, &|text| vectors.of(text));
         })?;
         Ok(removed.into())
     }
 
-    /// Keeps what happened since then, and removes calls, asks and misses that are older. What was
-    /// asked in them is heard first, so gaps lose no ask: they keep their counts and their names.
-    /// Other wordings go with the last ask that used them.
-    pub fn keep(&self, since: u64, now: u64) -> Result<ForgottenResponse, Error> {
-        self.digest(now)?;
-        Ok(self.memory.forget_before(since, &mut |gaps, _, left| expire(gaps, left))?.into())
+    /// Removes calls before `since` and their asks. Asks are extracted first, so that gaps keep
+    /// their counts and labels; other wordings go with the last stored ask that used them.
+    pub fn forget_before(&self, since: u64, now: u64) -> Result<ForgottenResponse, Error> {
+        self.extract_asks(now)?;
+        Ok(self.storage.forget_before(since, &mut |gaps, _, left| expire(gaps, left))?.into())
     }
 }
 
-/// Takes what was asked in `gone` out of gaps; `left` are the words of the asks that stay.
-pub fn forget(gaps: &mut Vec<Gap>, gone: &[KeptAsk], left: &[Wording], embed: Embed<'_>) {
+/// Removes the asks in `gone` from gaps; `left` are the wordings of the asks that stay.
+pub fn forget(gaps: &mut Vec<Gap>, gone: &[StoredAsk], left: &[Wording], embed: Embed<'_>) {
     for ask in gone {
         for at in chain(gaps, &ask.gap_id) {
             let gap = &mut gaps[at];
@@ -80,14 +79,19 @@ pub fn forget(gaps: &mut Vec<Gap>, gone: &[KeptAsk], left: &[Wording], embed: Em
     for (id, gone) in &gone {
         let left = left.get(id).unwrap_or(&none);
         if let Some(gap) = gaps.iter_mut().find(|gap| gap.id == *id) {
-            unsay(gap, gone, left, embed);
+            remove_wordings(gap, gone, left, embed);
         }
     }
     gaps.retain(|gap| gap.asks > 0 || !gone.contains_key(&gap.id));
 }
 
-/// Drops the wordings of `gone` that are not in `left`.
-fn unsay(gap: &mut Gap, gone: &BTreeSet<String>, left: &BTreeSet<String>, embed: Embed<'_>) {
+/// Removes the wordings of `gone` that are not in `left`.
+fn remove_wordings(
+    gap: &mut Gap,
+    gone: &BTreeSet<String>,
+    left: &BTreeSet<String>,
+    embed: Embed<'_>,
+) {
     let forgotten = |wording: &str| {
         let wording = normal(wording);
         gone.contains(&wording) && !left.contains(&wording)
@@ -95,9 +99,9 @@ fn unsay(gap: &mut Gap, gone: &BTreeSet<String>, left: &BTreeSet<String>, embed:
     let before = gap.wordings.len();
     gap.wordings.retain(|wording| !forgotten(wording));
     if forgotten(&gap.label) {
-        // A gap remembers some wordings, not all; whoever is left has used one.
+        // A gap stores a limited number of wordings; those of the asks that stay may be others.
         let other = gap.wordings.first().cloned().or_else(|| left.first().cloned());
-        gap.label = other.unwrap_or_else(|| UNSPOKEN.to_owned());
+        gap.label = other.unwrap_or_else(|| UNSTATED.to_owned());
         if gap.wordings.is_empty() {
             gap.wordings.push(gap.label.clone());
         }
@@ -107,7 +111,7 @@ fn unsay(gap: &mut Gap, gone: &BTreeSet<String>, left: &BTreeSet<String>, embed:
     }
 }
 
-/// Drops the wordings that no ask stands for any longer, except the names of the gaps.
+/// Removes the wordings that no stored ask uses any more, except the labels.
 pub fn expire(gaps: &mut [Gap], left: &[Wording]) {
     let left = words_left(gaps, left);
     for gap in gaps {
@@ -119,7 +123,7 @@ pub fn expire(gaps: &mut [Gap], left: &[Wording]) {
     }
 }
 
-/// How each gap was asked for, also in the words of those that were merged into it.
+/// The wordings of each gap, including those of the gaps merged into it.
 fn words<'a>(
     gaps: &[Gap],
     asks: impl Iterator<Item = (&'a str, &'a str)>,

@@ -1,36 +1,35 @@
-//! The life of a gap: heard, and one day closed.
+//! The life cycle of a gap: opened by an ask, closed by an answer or by a person.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ask::{AskKind, core};
-use crate::group::{Embed, Meaning, dot, place, unit};
+use crate::group::{Embed, Meaning, dot, nearest, unit};
 use crate::words::Stems;
 
-/// Wordings that a gap remembers.
+/// Wordings that a gap stores.
 const WORDINGS: usize = 20;
-/// An answer is at least this near to the ask, by meaning …
+/// The least similarity of an answer to the ask …
 const ANSWERS: f32 = 0.55;
-/// … or this near, when it also has most of the ask's words.
+/// … or this, if it also has most of the ask's words.
 const ANSWERS_IN_ITS_WORDS: f32 = 0.4;
 const MOST_WORDS: f32 = 0.6;
 
-/// Something that is missing.
+/// A capability that is missing, and how often it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gap {
     pub id: String,
     pub project_id: String,
-    /// How it was heard first.
+    /// Of the first ask.
     pub kind: AskKind,
-    /// In the users' own words; it stays when others put it differently.
+    /// The first ask in its own words; later asks in other words do not change it.
     pub label: String,
     pub status: Status,
-    /// How often it was asked for.
     pub asks: u64,
     /// Explicit requests among them.
     pub requests: u64,
-    /// Ways in which it was asked for, the label first.
+    /// Different texts of the asks, the label first.
     pub wordings: Vec<String>,
     pub first_asked: u64,
     pub last_asked: u64,
@@ -107,7 +106,7 @@ pub enum Source {
     Capability,
 }
 
-/// What can happen to a gap.
+/// A change of a gap's status.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     Close(Evidence),
@@ -124,9 +123,9 @@ pub enum GapError {
     IntoItself { id: String },
 }
 
-/// An ask on its way into a gap.
+/// An ask that is to be assigned to a gap.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'a> {
+pub struct IncomingAsk<'a> {
     pub project_id: &'a str,
     pub kind: AskKind,
     pub text: &'a str,
@@ -134,44 +133,44 @@ pub struct Heard<'a> {
 }
 
 impl Gap {
-    fn new(heard: &Heard<'_>, embed: Embed<'_>) -> Self {
-        let label = core(heard.text).to_owned();
+    fn new(ask: &IncomingAsk<'_>, embed: Embed<'_>) -> Self {
+        let label = core(ask.text).to_owned();
         Self {
-            id: id(heard.project_id, &label),
-            project_id: heard.project_id.to_owned(),
-            kind: heard.kind,
+            id: id(ask.project_id, &label),
+            project_id: ask.project_id.to_owned(),
+            kind: ask.kind,
             status: Status::Open,
             asks: 1,
-            requests: u64::from(heard.kind == AskKind::Explicit),
-            first_asked: heard.at,
-            last_asked: heard.at,
+            requests: u64::from(ask.kind == AskKind::Explicit),
+            first_asked: ask.at,
+            last_asked: ask.at,
             centroid: embed(&label).unwrap_or_default(),
             wordings: vec![label.clone()],
             label,
         }
     }
 
-    /// Counts one more ask. What was closed before it was asked again is open again: the answer
-    /// was not found, or is none.
-    fn hear(&mut self, heard: &Heard<'_>, embed: Embed<'_>) {
-        let text = core(heard.text);
+    /// Counts an ask. An ask after the gap was closed reopens it: the answer was not found, or is
+    /// none.
+    fn add(&mut self, ask: &IncomingAsk<'_>, embed: Embed<'_>) {
+        let text = core(ask.text);
         if let Some(vector) = embed(text) {
             self.centroid = moved(&self.centroid, self.asks, &vector);
         }
         self.asks += 1;
-        self.requests += u64::from(heard.kind == AskKind::Explicit);
-        self.first_asked = self.first_asked.min(heard.at);
-        self.last_asked = self.last_asked.max(heard.at);
+        self.requests += u64::from(ask.kind == AskKind::Explicit);
+        self.first_asked = self.first_asked.min(ask.at);
+        self.last_asked = self.last_asked.max(ask.at);
         let known = self.wordings.iter().any(|wording| wording.eq_ignore_ascii_case(text));
         if !known && self.wordings.len() < WORDINGS {
             self.wordings.push(text.to_owned());
         }
-        if matches!(self.status, Status::Closed { at, .. } if heard.at > at) {
-            self.status = Status::Reopened { at: heard.at, because: "asked for again".to_owned() };
+        if matches!(self.status, Status::Closed { at, .. } if ask.at > at) {
+            self.status = Status::Reopened { at: ask.at, because: "asked for again".to_owned() };
         }
     }
 
-    /// Applies a change, or says why it makes no sense.
+    /// Applies a change, unless the current status does not allow it.
     pub fn change(&mut self, change: Change, at: u64) -> Result<(), GapError> {
         let merged = matches!(self.status, Status::Merged { .. });
         let closed = matches!(self.status, Status::Closed { .. });
@@ -198,7 +197,7 @@ impl Gap {
         Ok(())
     }
 
-    /// Takes over what was asked in a gap that is merged into this one.
+    /// Adds the asks of a gap that is merged into this one.
     pub fn absorb(&mut self, other: &Self) {
         if self.centroid.is_empty() {
             self.centroid.clone_from(&other.centroid);
@@ -219,22 +218,22 @@ impl Gap {
     }
 }
 
-/// The same for the same words, so that two processes that hear one ask make one gap.
+/// Derived from the words, so that two processes that assign the same ask create one gap.
 fn id(project: &str, label: &str) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(project.as_bytes()).update(&[0]).update(label.to_lowercase().as_bytes());
     format!("g-{}", &hash.finalize().to_hex()[..10])
 }
 
-/// Puts asks into the gaps they belong to, or into new ones, one after the other; returns the id
-/// of each ask's gap. An ask for a merged gap goes to the gap that it became.
-pub fn hear(gaps: &mut Vec<Gap>, asks: &[Heard<'_>], embed: Embed<'_>) -> Vec<String> {
+/// Assigns asks one after the other to the gaps they match, or to new ones; returns the gap id of
+/// each ask. An ask for a merged gap goes to the gap that it was merged into.
+pub fn assign(gaps: &mut Vec<Gap>, asks: &[IncomingAsk<'_>], embed: Embed<'_>) -> Vec<String> {
     let mut known: Vec<Meaning> = gaps.iter().map(meaning).collect();
-    let mut places = Vec::with_capacity(asks.len());
+    let mut ids = Vec::with_capacity(asks.len());
     for ask in asks {
-        let gap = if let Some(likest) = belongs(gaps, &known, ask, embed) {
-            let gap = follow(gaps, likest);
-            gaps[gap].hear(ask, embed);
+        let gap = if let Some(matching) = find(gaps, &known, ask, embed) {
+            let gap = follow(gaps, matching);
+            gaps[gap].add(ask, embed);
             known[gap] = meaning(&gaps[gap]);
             gap
         } else {
@@ -243,18 +242,18 @@ pub fn hear(gaps: &mut Vec<Gap>, asks: &[Heard<'_>], embed: Embed<'_>) -> Vec<St
             gaps.push(gap);
             gaps.len() - 1
         };
-        places.push(gaps[gap].id.clone());
+        ids.push(gaps[gap].id.clone());
     }
-    places
+    ids
 }
 
-/// The gap of the same project that says the same: in the same words, or by its meaning.
-fn belongs(gaps: &[Gap], known: &[Meaning], ask: &Heard<'_>, embed: Embed<'_>) -> Option<usize> {
+/// The gap of the ask's project with the same words, or else the most similar one.
+fn find(gaps: &[Gap], known: &[Meaning], ask: &IncomingAsk<'_>, embed: Embed<'_>) -> Option<usize> {
     let same = id(ask.project_id, core(ask.text));
     gaps.iter().position(|gap| gap.id == same).or_else(|| {
         let of_project = known.iter().enumerate().zip(gaps);
         let of_project = of_project.filter(|(_, gap)| gap.project_id == ask.project_id);
-        place(&Meaning::of(ask.text, embed), of_project.map(|(known, _)| known))
+        nearest(&Meaning::of(ask.text, embed), of_project.map(|(known, _)| known))
     })
 }
 
@@ -262,7 +261,7 @@ fn meaning(gap: &Gap) -> Meaning {
     Meaning::known(&gap.label, &gap.centroid)
 }
 
-/// Where a chain of merges ends. A chain that bites its own tail ends where it began.
+/// The end of a chain of merges. A cycle ends where it began.
 pub(crate) fn follow(gaps: &[Gap], start: usize) -> usize {
     let mut at = start;
     for _ in 0..gaps.len() {
@@ -273,7 +272,7 @@ pub(crate) fn follow(gaps: &[Gap], start: usize) -> usize {
     start
 }
 
-/// A gap and those that it was merged into, one after the other.
+/// A gap and the gaps that it was merged into, in order.
 pub(crate) fn chain(gaps: &[Gap], id: &str) -> Vec<usize> {
     let mut chain: Vec<usize> = Vec::new();
     let mut next = gaps.iter().position(|gap| gap.id == id);
@@ -287,7 +286,7 @@ pub(crate) fn chain(gaps: &[Gap], id: &str) -> Vec<usize> {
     chain
 }
 
-/// Takes a gap's asks out of those that it was merged into: the opposite of [`Gap::absorb`].
+/// Subtracts a gap's asks from the gaps that it was merged into: undoes [`Gap::absorb`].
 pub(crate) fn separate(gaps: &mut [Gap], at: usize) {
     let own = gaps[at].clone();
     for other in chain(gaps, &own.id).into_iter().skip(1) {
@@ -305,7 +304,7 @@ pub(crate) fn mean(vectors: impl Iterator<Item = Vec<f32>>) -> Vec<f32> {
     sum.map(unit).unwrap_or_default()
 }
 
-/// Something that was not there before.
+/// New content that may answer gaps: a section, a skill, a tool or a capability.
 #[derive(Debug, Clone)]
 pub struct Fresh {
     pub id: String,
@@ -316,14 +315,14 @@ pub struct Fresh {
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// A gap that something new closes.
+/// A gap that new content closes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closing {
     pub gap_id: String,
     pub evidence: Evidence,
 }
 
-/// Which open gaps are answered by what is new, each by what answers it best.
+/// The open gaps that new content answers, each with its best answer.
 pub fn answered(gaps: &[Gap], fresh: &[Fresh]) -> Vec<Closing> {
     let fresh: Vec<(&Fresh, Stems, Stems)> = fresh
         .iter()
@@ -352,8 +351,8 @@ pub fn answered(gaps: &[Gap], fresh: &[Fresh]) -> Vec<Closing> {
     closings.collect()
 }
 
-/// How well something new answers a gap; `None` if it does not. By meaning where there are
-/// vectors, by words alone only if the title says nearly what was asked.
+/// How well new content answers a gap; `None` if it does not. Without vectors, only a title with
+/// nearly the words of the ask does.
 fn likeness(gap: &Gap, new: &Fresh, shared: f32, title: f32) -> Option<f32> {
     let comparable = new.vectors.iter().filter(|vector| vector.len() == gap.centroid.len());
     let nearest = comparable.map(|vector| dot(&gap.centroid, vector)).max_by(f32::total_cmp);

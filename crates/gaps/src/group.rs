@@ -1,23 +1,23 @@
-//! Asks that mean the same, found without anyone reading them.
+//! Groups asks that mean the same.
 //!
-//! Two asks are as alike as their vectors, corrected by the words they share: a model sees that
-//! "CSV export" and "download as a spreadsheet" are near, words see that "delete a user" and
-//! "create a user" are not. Groups are joined while the average likeness between them is high
-//! enough (average linkage), which neither chains asks along like links nor breaks up what varies.
+//! The likeness of two asks is that of their vectors, corrected by the words they share: vectors
+//! tell that "CSV export" is close to "download as a spreadsheet", words tell that "delete a user"
+//! is not "create a user". Average linkage neither chains unlike asks through intermediate ones
+//! (single linkage) nor splits groups with varied wordings (complete linkage).
 
 use std::collections::BTreeMap;
 
 use crate::ask::core;
 use crate::words::Stems;
 
-/// Groups are joined while they are at least this alike on average.
+/// Groups are joined while their average likeness is at least this.
 pub const THRESHOLD: f32 = 0.36;
-/// An ask joins a group that is known at this likeness to its centre.
-const PLACED: f32 = 0.45;
-/// What shared words weigh beside vectors.
+/// The least likeness of an ask to the centre of an existing group that it joins.
+const JOINS: f32 = 0.45;
+/// The weight of shared words; vectors have the rest.
 const LEXICAL: f32 = 0.25;
-/// So many different asks, the most frequent, are compared with each other; the others join a group
-/// of these or stand alone. It bounds time and memory, which grow with the square of this number.
+/// How many different asks, the most frequent, are compared pairwise; the others join one of their
+/// groups or stay alone. It bounds time and memory, which grow with the square of this number.
 const COMPARED: usize = 2_000;
 
 /// Text to vector of length 1; `None` when there is no model, and words alone decide.
@@ -28,13 +28,13 @@ pub type Embed<'a> = &'a (dyn Fn(&str) -> Option<Vec<f32>> + 'a);
 pub struct Group {
     /// Places in what was grouped, ascending.
     pub members: Vec<usize>,
-    /// The most typical of the members that were compared, in its own words.
+    /// The most typical of the pairwise compared members, in its own words.
     pub label: String,
     /// The mean of their vectors, of length 1; empty without a model.
     pub centroid: Vec<f32>,
 }
 
-/// What is compared: the meaning of one ask, however often it was asked.
+/// What is compared of an ask: its vector and its word stems.
 #[derive(Debug, Clone)]
 pub struct Meaning {
     vector: Vec<f32>,
@@ -47,7 +47,7 @@ impl Meaning {
         Self { vector: embed(core).unwrap_or_default(), stems: Stems::of(core) }
     }
 
-    /// Of a group that was found before.
+    /// Of an existing group.
     pub fn known(label: &str, centroid: &[f32]) -> Self {
         Self { vector: centroid.to_vec(), stems: Stems::of(core(label)) }
     }
@@ -70,13 +70,13 @@ pub fn group(texts: &[&str], embed: Embed<'_>) -> Vec<Group> {
     group_at(texts, embed, THRESHOLD)
 }
 
-/// The same at another threshold, for measuring.
+/// [`group`] with another threshold, for evaluation.
 pub fn group_at(texts: &[&str], embed: Embed<'_>, threshold: f32) -> Vec<Group> {
     let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, text) in texts.iter().enumerate() {
         places.entry(normal(text)).or_default().push(place);
     }
-    // The most frequent are compared with each other; among equals the alphabet decides.
+    // By frequency, then alphabetically: the order of the input must not matter.
     let mut asks: Vec<(String, Vec<usize>)> = places.into_iter().collect();
     asks.sort_by(|a, b| (b.1.len(), &a.0).cmp(&(a.1.len(), &b.0)));
     let meanings: Vec<Meaning> = asks.iter().map(|(text, _)| Meaning::of(text, embed)).collect();
@@ -87,7 +87,7 @@ pub fn group_at(texts: &[&str], embed: Embed<'_>, threshold: f32) -> Vec<Group> 
     let centres: Vec<Meaning> =
         groups.iter().map(|group| Meaning::known(&group.label, &group.centroid)).collect();
     for (ask, meaning) in (compared.len()..).zip(late) {
-        match place(meaning, centres.iter().enumerate()) {
+        match nearest(meaning, centres.iter().enumerate()) {
             Some(known) => groups[known].members.extend(&asks[ask].1),
             None => groups.push(finish(&[ask], &asks, &meanings, texts)),
         }
@@ -99,15 +99,15 @@ pub fn group_at(texts: &[&str], embed: Embed<'_>, threshold: f32) -> Vec<Group> 
     groups
 }
 
-/// The known group that an ask belongs to, if any: what is known keeps its name and its place.
-/// One group is compared at a time, so it has to be more alike than when all are seen at once.
-pub fn place<'a>(
+/// The existing group that an ask joins, if any. The bar is higher than [`THRESHOLD`], because
+/// existing groups are never regrouped.
+pub fn nearest<'a>(
     ask: &Meaning,
     known: impl IntoIterator<Item = (usize, &'a Meaning)>,
 ) -> Option<usize> {
     let likest = known.into_iter().map(|(place, group)| (place, ask.likeness(group)));
     let (place, likeness) = likest.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    (likeness >= PLACED).then_some(place)
+    (likeness >= JOINS).then_some(place)
 }
 
 fn normal(text: &str) -> String {
@@ -115,13 +115,12 @@ fn normal(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Average linkage: joins groups that are each other's likest until none are alike enough.
+/// Average linkage by the nearest-neighbour chain algorithm.
 ///
-/// From any group, a chain leads to the one it is most like, from there to the one that is most
-/// like, and so on, until two are each other's. Joining those two at once gives the same groups as
-/// always joining the two that are most alike of all: with averages, no join makes a third group
-/// more like the new one than it was like the likelier of its parts. For the same reason a group
-/// that is not enough like any other never will be.
+/// The chain goes from a group to its nearest neighbour, and so on, until two groups are each
+/// other's nearest; those are joined. The result is that of always joining the nearest pair of
+/// all, because with averages a join never brings a third group nearer than its nearer part was.
+/// For the same reason a group without a neighbour above the threshold will never have one.
 fn agglomerate(meanings: &[Meaning], threshold: f32) -> Vec<Vec<usize>> {
     let mut table = Table::new(meanings);
     let mut open: Vec<usize> = (0..meanings.len()).collect();
@@ -151,7 +150,7 @@ fn agglomerate(meanings: &[Meaning], threshold: f32) -> Vec<Vec<usize>> {
     settled
 }
 
-/// Groups, and how alike any two of them are on average.
+/// Groups, and the average likeness of each two.
 struct Table {
     clusters: Vec<Vec<usize>>,
     /// Only the lower half is filled: `likeness[a][b]` with b < a.
@@ -171,8 +170,8 @@ impl Table {
         self.likeness[a.max(b)][a.min(b)]
     }
 
-    /// The group that one is most like. Among equals it is the one it came from, so that a chain
-    /// ends; or else the first.
+    /// The nearest neighbour. Of several, it is the previous group of the chain, so that the chain
+    /// ends, or else the first.
     fn likest(&self, tip: usize, before: Option<usize>, open: &[usize]) -> Option<(usize, f32)> {
         let others = open.iter().filter(|&&other| other != tip);
         let likest = others.map(|&other| (other, self.between(tip, other)));
@@ -207,17 +206,17 @@ fn finish(
             .iter()
             .map(|&other| meanings[ask].likeness(&meanings[other]) * asks[other].1.len() as f32)
             .sum();
-        // Coarse enough that processors agree, whose vectors differ in the last digits.
+        // Rounded, because vectors differ in the last digits between processors.
         ((likeness * 1_000.0).round(), ask)
     };
-    // Asks are in order of frequency and alphabet: among equals, the first stays the label.
+    // Asks are ordered by frequency and alphabet: of several, the first becomes the label.
     let best = cluster.iter().map(typical).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let label = best.map_or_else(String::new, |(_, ask)| spoken(&asks[ask].1, texts));
+    let label = best.map_or_else(String::new, |(_, ask)| wording(&asks[ask].1, texts));
     Group { members, label, centroid }
 }
 
-/// How an ask was put most often; among equals, the first in the alphabet.
-fn spoken(places: &[usize], texts: &[&str]) -> String {
+/// The most frequent wording of an ask; of several, the first in the alphabet.
+fn wording(places: &[usize], texts: &[&str]) -> String {
     let mut ways: BTreeMap<&str, usize> = BTreeMap::new();
     for &place in places {
         *ways.entry(core(texts[place])).or_default() += 1;

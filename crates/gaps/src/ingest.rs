@@ -1,4 +1,4 @@
-//! Calls come in.
+//! Stores batches of calls that clients send.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::Gaps;
 use crate::error::Error;
 use crate::event::{Batch, Received, Refused};
 
-/// How far ahead of ours a client's clock may be, in milliseconds.
+/// How far a client's clock may be ahead of ours, in milliseconds.
 const AHEAD: u64 = 5 * 60 * 1_000;
 
 /// What is answered to a batch.
@@ -23,21 +23,21 @@ pub struct IngestResponse {
 }
 
 impl Gaps {
-    /// Takes in what a client sent as JSON. When this returns, what was accepted is on disk. What
-    /// was asked in it is heard by [`Gaps::digest`].
+    /// Stores a batch that a client sent as JSON. When this returns, what was accepted is on disk.
+    /// [`Gaps::extract_asks`] finds the asks in it later.
     pub fn ingest(&self, body: &[u8], now: u64) -> Result<IngestResponse, Error> {
         self.ingest_received(Batch::read(body)?, now)
     }
 
-    /// The same for a batch that was read already.
+    /// Stores a batch that was already parsed.
     pub fn ingest_received(&self, received: Received, now: u64) -> Result<IngestResponse, Error> {
         let Received { batch, refused } = received;
         let mut batch = batch.redacted(&self.redactor);
         for event in &mut batch.events {
-            // A call from the future would never be looked at, nor ever grow old.
+            // A call dated in the future would not become due, and not expire.
             event.timestamp = event.timestamp.min(now.saturating_add(AHEAD));
         }
-        let appended = self.memory.append(&batch)?;
+        let appended = self.storage.append(&batch)?;
         let accepted = appended.new + appended.known;
         Ok(IngestResponse { accepted, known: appended.known, refused })
     }

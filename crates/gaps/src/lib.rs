@@ -1,28 +1,28 @@
 //! What agents asked for and could not get, on any MCP server.
 //!
-//! The [`contract`] is what an agent sees: one reserved tool and one parameter (or a server's own,
-//! [`native`]). What comes back is
-//! [`redact`]ed and travels as an [`event`]. Events of one user within a while are a [`session`];
-//! what was wanted in it are [`ask`]s; asks that mean the same are a [`group`]; a [`report`] ranks
-//! them. A [`gap`] is a group with a life: it closes when the answer appears, often through a
-//! [`proposal`]. What has to be remembered is said in [`ports`].
+//! The [`contract`] adds a reserved tool and a parameter to a server's tools; a server's own intent
+//! field can replace the parameter ([`native`]). Each call is [`redact`]ed and recorded as an
+//! [`event`]. The events of one user without a longer pause are a [`session`]. [`ask`] finds what
+//! was wanted in them, [`group`] finds asks that mean the same, [`report`] ranks them. A [`gap`] is
+//! a group with a status; it closes when its answer appears, often through a [`proposal`].
+//! [`ports`] are the traits that a store implements.
 //!
-//! [`Gaps`] ties these together and answers the questions there are: [`ingest`] takes calls in,
-//! [`digest`] hears what was asked in them, [`list`] and [`show`] tell of gaps, [`reporting`]
-//! makes the report, [`decide`] is for people, [`answers`] closes what is answered, [`offers`]
-//! keeps proposals, [`forget`] removes what must not be kept. Requests and answers are the
-//! product's contract, as JSON in camel case like mcpeye's; times are milliseconds since 1970.
+//! [`Gaps`] is the entry point. [`ingest`] stores calls, [`extract`] finds the asks in them,
+//! [`list`] and [`show`] read gaps, [`reporting`] makes the report, [`decide`] changes gaps,
+//! [`answers`] closes gaps, [`offers`] stores proposals, [`forget`] removes calls and asks.
+//! Requests and responses are JSON in camel case, as mcpeye's are; times are milliseconds since
+//! 1970.
 //!
-//! Vectors are handed in. Nothing here knows a model, a protocol, a server or a database, and
-//! nothing reads a clock.
+//! Vectors and the current time are parameters. No model, protocol, server, database or clock is
+//! used here.
 
 pub mod answers;
 pub mod ask;
 pub mod contract;
 pub mod decide;
-pub mod digest;
 pub mod error;
 pub mod event;
+pub mod extract;
 pub mod forget;
 pub mod gap;
 pub mod group;
@@ -44,7 +44,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ports::Memory;
+use ports::Storage;
 
 pub use error::{Code, Error, ErrorBody};
 pub use event::{Batch, Event, Identity};
@@ -54,10 +54,10 @@ pub use redact::Redactor;
 pub use report::Report;
 pub use session::Session;
 
-/// The project of Kenning's own tools: what was asked of them and not found is missing here.
+/// The project of Kenning's own tools.
 pub const OWN_PROJECT: &str = "kenning";
 
-/// Text to vector of length 1; `None` when there is no model, and words alone decide.
+/// Maps a text to a vector of length 1, or to `None` without a model: then only words count.
 pub trait Embedder: Send + Sync {
     fn embed(&self, text: &str) -> Option<Vec<f32>>;
 }
@@ -71,38 +71,38 @@ where
     }
 }
 
-/// What is missing, remembered. Cheap to clone.
+/// The gaps in a store. Cheap to clone.
 #[derive(Clone)]
 pub struct Gaps {
-    memory: Arc<dyn Memory>,
+    storage: Arc<dyn Storage>,
     embedder: Arc<dyn Embedder>,
     redactor: Redactor,
 }
 
 impl Gaps {
-    /// Gaps that are told apart by their words.
-    pub fn new(memory: Arc<dyn Memory>) -> Self {
+    /// Compares asks by their words only.
+    pub fn new(storage: Arc<dyn Storage>) -> Self {
         let embedder = Arc::new(|_: &str| None);
-        Self { memory, embedder, redactor: Redactor::default() }
+        Self { storage, embedder, redactor: Redactor::default() }
     }
 
-    /// Tells gaps apart by what they mean, too.
+    /// Also compares asks by meaning.
     #[must_use]
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = embedder;
         self
     }
 
-    /// Takes other things out of what comes in.
+    /// Replaces the redactor of ingested calls.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Redactor) -> Self {
         self.redactor = redactor;
         self
     }
 
-    /// Remembers which tools a server offered.
+    /// Records which tools a server offered.
     pub fn note_tools(&self, project_id: &str, tools: &[String], now: u64) -> Result<(), Error> {
-        Ok(self.memory.note_tools(project_id, tools, now)?)
+        Ok(self.storage.note_tools(project_id, tools, now)?)
     }
 
     fn vectors(&self, budget: usize) -> Vectors<'_> {
@@ -116,7 +116,8 @@ impl std::fmt::Debug for Gaps {
     }
 }
 
-/// Computes the vector of a text once, and of so many texts at most: beyond that, words decide.
+/// Computes the vector of each text once, for a limited number of texts: beyond that, only words
+/// count.
 struct Vectors<'a> {
     embedder: &'a dyn Embedder,
     budget: usize,

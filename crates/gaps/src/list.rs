@@ -1,4 +1,4 @@
-//! The gaps there are.
+//! Lists gaps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::Gaps;
 use crate::ask::AskKind;
 use crate::error::Error;
 use crate::gap::{Gap, Status};
-use crate::ports::{GapPage, Order, Wanted};
+use crate::ports::{GapPage, GapQuery, Order};
 
 pub const DEFAULT_GAPS: usize = 50;
 pub const MAX_GAPS: usize = 500;
@@ -115,7 +115,7 @@ impl Standing {
 impl Gaps {
     pub fn gaps(&self, request: &GapsRequest) -> Result<GapsResponse, Error> {
         let limit = within("maxResults", request.max_results.unwrap_or(DEFAULT_GAPS), MAX_GAPS)?;
-        let wanted = Wanted {
+        let query = GapQuery {
             project_id: request.project_id.as_deref(),
             standing: request.status,
             kind: request.kind,
@@ -123,19 +123,19 @@ impl Gaps {
             offset: request.offset,
             limit,
         };
-        Ok(self.memory.some_gaps(&wanted)?.into())
+        Ok(self.storage.gap_page(&query)?.into())
     }
 
-    /// Open gaps, those that were asked for last first.
+    /// Open gaps by time of their last ask, the newest first.
     pub fn newest(&self, limit: usize) -> Result<GapsResponse, Error> {
         let limit = within("limit", limit, MAX_GAPS)?;
-        let wanted = Wanted { order: Order::Newest, limit, ..Wanted::default() };
-        Ok(self.memory.some_gaps(&wanted)?.into())
+        let query = GapQuery { order: Order::Newest, limit, ..GapQuery::default() };
+        Ok(self.storage.gap_page(&query)?.into())
     }
 
     /// The projects that have gaps, sorted.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
-        Ok(self.memory.projects()?)
+        Ok(self.storage.projects()?)
     }
 }
 

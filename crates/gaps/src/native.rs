@@ -1,11 +1,11 @@
-//! A server's own intent field, which stands in when ours is empty.
+//! A server's own intent field, which is used if ours is empty.
 //!
-//! `intent` is also the name of payment ids and classifier labels; only a field whose description
-//! reads like an analytics prompt is one.
+//! Payment ids and classifier labels are also called `intent`. Only a field whose description reads
+//! like an analytics prompt counts.
 
 use serde_json::{Map, Value};
 
-use crate::contract::said;
+use crate::contract::non_blank;
 use crate::redact::Redactor;
 
 const NAMES: [&str; 1] = ["intent"];
@@ -46,8 +46,8 @@ pub enum Refusal {
     NoAnalytics,
 }
 
-/// Whether a field's description asks for an intent.
-pub fn gate(description: &str) -> Result<(), Refusal> {
+/// Checks that a field's description asks for an intent.
+pub fn check_description(description: &str) -> Result<(), Refusal> {
     if description.trim().is_empty() {
         return Err(Refusal::NoDescription);
     }
@@ -67,10 +67,10 @@ pub fn gate(description: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Which field of a server may stand in.
+/// Which field of a server is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NativeIntent {
-    /// A field called `intent` that passes the [`gate`].
+    /// A field called `intent` that passes [`check_description`].
     #[default]
     Detect,
     /// This one, whatever its description says.
@@ -89,7 +89,7 @@ impl NativeIntent {
             Self::Detect => {
                 let passes = |name: &&str| {
                     let description = string(name).and_then(|p| p["description"].as_str());
-                    description.is_some_and(|description| gate(description).is_ok())
+                    description.is_some_and(|description| check_description(description).is_ok())
                 };
                 NAMES.iter().copied().find(passes).map(str::to_owned)
             }
@@ -97,10 +97,11 @@ impl NativeIntent {
     }
 }
 
-/// What a field says. A denied field says nothing: as an intent it would escape its redaction.
+/// Reads an intent from a field. A denied field yields none: as an intent it would escape its
+/// redaction.
 pub fn harvest(arguments: &Map<String, Value>, field: &str, redactor: &Redactor) -> Option<String> {
     if redactor.denies(field) {
         return None;
     }
-    arguments.get(field)?.as_str().map(str::to_owned).and_then(said)
+    arguments.get(field)?.as_str().map(str::to_owned).and_then(non_blank)
 }

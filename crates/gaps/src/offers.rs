@@ -1,12 +1,12 @@
-//! Proposals: made by agents, decided by people.
+//! Proposals: written by agents, decided by people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Gaps;
-use crate::decide::{named, noted};
+use crate::decide::{checked_name, checked_note};
 use crate::error::Error;
-use crate::proposal::{Proposal, ProposalError, ProposalStatus, Verdict};
+use crate::proposal::{Proposal, ProposalStatus, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -133,18 +133,18 @@ impl Decision {
 }
 
 impl Gaps {
-    /// Keeps a proposal for a person. The same text for the same place is one proposal, with the
-    /// decision that was made about it. It is kept as it was written: it is no capture, and a
-    /// person reads it before anybody else does.
+    /// Stores a proposal for a person to decide. The same text for the same path is one proposal,
+    /// with the decision that was made about it. It is not redacted: it is no recorded call, and a
+    /// person reads it before it is used.
     pub fn propose(&self, request: &ProposeRequest, now: u64) -> Result<ProposalResponse, Error> {
         let ProposeRequest { title, markdown, target_path, gap_id } = request;
         if let Some(id) = gap_id
-            && self.memory.gap(id)?.is_none()
+            && self.storage.gap(id)?.is_none()
         {
             return Err(Error::no_gap(id));
         }
         let proposal = Proposal::new(title, markdown, target_path, gap_id.clone(), now)?;
-        let proposal = self.memory.add_proposal(&proposal)?;
+        let proposal = self.storage.add_proposal(&proposal)?;
         let message = match &proposal.status {
             ProposalStatus::Pending => "It waits for a person to accept it".to_owned(),
             decided => format!("It was proposed before and is {}", decided.name()),
@@ -153,7 +153,7 @@ impl Gaps {
     }
 
     pub fn proposals(&self, request: &ProposalsRequest) -> Result<ProposalsResponse, Error> {
-        let proposals = self.memory.proposals()?;
+        let proposals = self.storage.proposals()?;
         let fitting = proposals.iter().filter(|one| request.status.fits(&one.status));
         Ok(ProposalsResponse { proposals: fitting.map(ListedProposal::from).collect() })
     }
@@ -161,22 +161,21 @@ impl Gaps {
     /// One proposal with its text.
     pub fn proposal(&self, request: &ShowProposalRequest) -> Result<Proposal, Error> {
         let id = &request.id;
-        let proposal = self.memory.proposal(id)?;
-        proposal.ok_or_else(|| Error::ProposalNotFound { id: id.clone() })
+        self.storage.proposal(id)?.ok_or_else(|| Error::no_proposal(id))
     }
 
-    /// Accepts a proposal that may still be, and has its file written: it is accepted once the
-    /// file is there. Asked again it has the file written again, because it may be gone. The gap
-    /// closes when the file is read.
+    /// Writes the file of a proposal and marks it accepted, unless it was rejected. If writing
+    /// fails, it stays pending. Accepting it again writes the file again, which may have been
+    /// removed. The gap closes when the file is indexed.
     pub fn accept(
         &self,
         request: &AcceptProposalRequest,
         now: u64,
         write: &dyn Fn(&NewFile) -> Result<(), String>,
     ) -> Result<AcceptedResponse, Error> {
-        let by = named("by", &request.by)?;
+        let by = checked_name("by", &request.by)?;
         let mut accepted = None;
-        self.memory.change_proposal(&request.id, &mut |proposal| {
+        self.storage.change_proposal(&request.id, &mut |proposal| {
             if !matches!(proposal.status, ProposalStatus::Accepted { .. }) {
                 proposal.decide(Verdict::Accept, &by, now)?;
             }
@@ -186,7 +185,7 @@ impl Gaps {
             accepted = Some(AcceptedResponse { proposal: proposal.clone(), file });
             Ok(())
         })?;
-        accepted.ok_or_else(|| Error::ProposalNotFound { id: request.id.clone() })
+        accepted.ok_or_else(|| Error::no_proposal(&request.id))
     }
 
     pub fn reject(
@@ -194,24 +193,15 @@ impl Gaps {
         request: &RejectProposalRequest,
         now: u64,
     ) -> Result<ProposalResponse, Error> {
-        let (by, reason) = (named("by", &request.by)?, noted("reason", &request.reason)?);
-        let proposal = self.decide(&request.id, &mut |proposal| {
-            proposal.decide(Verdict::Reject { reason: reason.clone() }, &by, now)
-        })?;
-        Ok(ProposalResponse { proposal, message: "Rejected".to_owned() })
-    }
-
-    fn decide(
-        &self,
-        id: &str,
-        decide: &mut dyn FnMut(&mut Proposal) -> Result<(), ProposalError>,
-    ) -> Result<Proposal, Error> {
-        let mut decided = None;
-        self.memory.change_proposal(id, &mut |proposal| {
-            decide(proposal)?;
-            decided = Some(proposal.clone());
+        let by = checked_name("by", &request.by)?;
+        let reason = checked_note("reason", &request.reason)?;
+        let mut rejected = None;
+        self.storage.change_proposal(&request.id, &mut |proposal| {
+            proposal.decide(Verdict::Reject { reason: reason.clone() }, &by, now)?;
+            rejected = Some(proposal.clone());
             Ok(())
         })?;
-        decided.ok_or_else(|| Error::ProposalNotFound { id: id.to_owned() })
+        let proposal = rejected.ok_or_else(|| Error::no_proposal(&request.id))?;
+        Ok(ProposalResponse { proposal, message: "Rejected".to_owned() })
     }
 }

@@ -1,4 +1,4 @@
-//! Knowledge that an agent proposes and a person accepts.
+//! A file for a knowledge base that an agent proposes and a person accepts or rejects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl ProposalStatus {
     }
 }
 
-/// What a person may say to a proposal.
+/// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Accept,
@@ -60,8 +60,7 @@ pub enum ProposalError {
 }
 
 impl Proposal {
-    /// Checks a proposal and names it. The same text for the same place is the same proposal,
-    /// however often it is made.
+    /// Checks a proposal and derives its id: the same text for the same path is the same proposal.
     pub fn new(
         title: &str,
         markdown: &str,
@@ -105,7 +104,7 @@ fn within(name: &'static str, given: usize, max: usize) -> Result<(), ProposalEr
     }
 }
 
-/// The text as a file: it begins with a heading and ends with a line break.
+/// The text as a file that starts with a heading and ends with a line break.
 fn with_heading(title: &str, markdown: &str) -> String {
     let body = markdown.trim();
     if body.is_empty() || body.starts_with('#') || body.starts_with("---\n") {
@@ -114,8 +113,8 @@ fn with_heading(title: &str, markdown: &str) -> String {
     format!("# {title}\n\n{body}\n")
 }
 
-/// Names only: no way out of the root, nothing hidden, nothing that a file system reads
-/// differently from us.
+/// Plain names only: no way out of the root, no hidden file, nothing that some file system would
+/// interpret.
 fn check_path(path: &str) -> Result<(), ProposalError> {
     within("target_path", path.chars().count(), MAX_PATH_CHARS)?;
     let wrong = |reason| Err(ProposalError::Path { path: path.to_owned(), reason });

@@ -1,4 +1,4 @@
-//! Secrets are taken out before anything is kept or sent. When in doubt, too much is taken.
+//! Removes secrets before anything is stored or sent. When in doubt, it removes too much.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexSet};
 use serde_json::{Map, Number, Value, json};
 
-/// What one captured field may weigh, in bytes of UTF-8.
+/// The size limit of one recorded field, in bytes of UTF-8.
 pub const FIELD_CAP: usize = 32_768;
-/// A text is searched for secrets this far beyond the cap, so that none is cut before it is seen.
+/// A text is searched for secrets this far beyond the limit, so that none is cut before it is
+/// recognised.
 pub const MARGIN: usize = 4_096;
-/// Containers within containers are followed this far.
+/// The deepest nesting that is followed.
 pub const DEPTH_CAP: usize = 64;
 
 const DENIED: [&str; 7] =
@@ -22,17 +23,17 @@ const KEY: &str = "[REDACTED_KEY]";
 const CARD: &str = "[REDACTED_CARD]";
 const TRUNCATED: &str = "…[truncated]";
 
-/// All of [`RULES`] at once: most texts have no secret, and are read once instead of once a rule.
+/// All of [`RULES`] in one pass: most texts have no secret, and need no pass per rule.
 static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
     let patterns = RULES.iter().map(|rule| rule.pattern.as_str());
     RegexSet::new(patterns).expect("the rules are tested")
 });
 
-/// One kind of secret. Where kinds overlap, the first in the list names the whole.
+/// One kind of secret. Where matches overlap, the first rule provides the marker for the whole.
 struct Rule {
-    /// If it has a group, the group is the secret.
+    /// If it has a capture group, the group is the secret.
     pattern: Regex,
-    /// A second look at what the pattern found.
+    /// A check of the match beyond the pattern.
     holds: fn(&str) -> bool,
     marker: &'static str,
 }
@@ -46,7 +47,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let card = Rule { holds: is_card, ..rule(r"\d(?:[ -]?\d){12,}", CARD) };
     vec![
         rule(r"[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+\.\p{L}{2,}", "[REDACTED_EMAIL]"),
-        // Not inside a word: `task-…` is none.
+        // Not inside a word such as `task-…`.
         rule(r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{16,})", KEY),
         rule(r"gh[pousr]_[A-Za-z0-9]{20,}", KEY),
         rule(r"github_pat_[A-Za-z0-9_]{20,}", KEY),
@@ -68,15 +69,16 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     ]
 });
 
-/// Thirteen to sixteen digits; more only in groups, as one never knows where the next card begins.
+/// Thirteen to sixteen digits; more only if they are grouped, because several cards may follow each
+/// other.
 fn is_card(found: &str) -> bool {
     let digits = found.chars().filter(|c| c.is_numeric()).count();
     digits <= 16 || found.contains([' ', '-'])
 }
 
-/// Whether a number is one that a card could have. Numbers of that length are common, so unlike in
-/// texts the check digit must be right; those that begin as the time in milliseconds or microseconds
-/// does are on no card.
+/// Whether a JSON number may be a card number. Numbers of that length are common, so unlike in texts
+/// the check digit must be right. No card number begins as the current time in milliseconds or
+/// microseconds does.
 fn is_card_number(number: &Number) -> bool {
     let whole = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
     let text = match (whole, number.as_f64()) {
@@ -90,7 +92,7 @@ fn is_card_number(number: &Number) -> bool {
     (13..=16).contains(&text.len()) && !is_time && has_check_digit(&text)
 }
 
-/// Luhn's sum: from the right, every second digit counts twice.
+/// The Luhn checksum: from the right, every second digit counts twice.
 fn has_check_digit(digits: &str) -> bool {
     let values = digits.bytes().rev().map(|digit| u32::from(digit - b'0')).enumerate();
     let sum: u32 = values
@@ -102,10 +104,10 @@ fn has_check_digit(digits: &str) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Takes secrets out of texts and values.
+/// Removes secrets from texts and values.
 #[derive(Debug, Clone)]
 pub struct Redactor {
-    /// Names of fields whose values are never kept, in lower case.
+    /// Names of fields whose values are always removed, in lower case.
     denied: BTreeSet<String>,
     patterns: bool,
 }
@@ -117,14 +119,14 @@ impl Default for Redactor {
 }
 
 impl Redactor {
-    /// Denies the values of these fields too.
+    /// Also removes the values of these fields.
     pub fn denying(fields: &[String]) -> Self {
         let own = fields.iter().map(|field| field.to_lowercase());
         let denied = DENIED.iter().map(|&field| field.to_owned()).chain(own).collect();
         Self { denied, patterns: true }
     }
 
-    /// Takes nothing out; sizes are still bounded.
+    /// Removes nothing; sizes are still bounded.
     pub fn off() -> Self {
         Self { denied: BTreeSet::new(), patterns: false }
     }
@@ -133,13 +135,13 @@ impl Redactor {
         self.denied.contains(&field.to_lowercase())
     }
 
-    /// A text without secrets, whole.
+    /// A text without secrets, uncut.
     pub fn text(&self, text: &str) -> String {
         if !self.patterns {
             return text.to_owned();
         }
         let mut text = text.to_owned();
-        // What stood beside a secret may be one itself once that is gone.
+        // A replacement can make its surroundings match another rule.
         loop {
             let secrets = secrets(&text);
             if secrets.is_empty() {
@@ -149,7 +151,7 @@ impl Redactor {
         }
     }
 
-    /// A text without secrets that fits in a field.
+    /// A text without secrets, cut to the size limit.
     pub fn capped_text(&self, text: &str) -> String {
         if text.len() <= FIELD_CAP {
             return self.fitted(self.text(text), text.len());
@@ -161,14 +163,15 @@ impl Redactor {
         }
         let secrets = secrets(window);
         if window.len() < text.len() && !window[end..].contains(char::is_whitespace) {
-            // A word that does not end in the window may be a secret that was not recognised.
+            // A word that does not end in the window may be an unrecognised secret.
             end = window[..end].rfind(char::is_whitespace).map_or(0, |space| space + 1);
             end = window.ceil_char_boundary(end);
         }
         self.fitted(self.text(&without(window, &secrets, end)), text.len())
     }
 
-    /// Cuts a redacted text to size and says so. A cut can make what is left look like a secret.
+    /// Cuts a redacted text to size and marks it. The cut can create a new match, which is redacted
+    /// again.
     fn fitted(&self, mut text: String, original: usize) -> String {
         if text.len() <= FIELD_CAP && original <= FIELD_CAP {
             return text;
@@ -181,7 +184,7 @@ impl Redactor {
         text + TRUNCATED
     }
 
-    /// A value without secrets that fits in a field.
+    /// A value without secrets, or a marker if it exceeds the size limit.
     pub fn field(&self, value: &Value) -> Value {
         let size = compact_size(value);
         if size > FIELD_CAP {
@@ -194,7 +197,7 @@ impl Redactor {
         }
     }
 
-    /// The same for a value that is still JSON text, which is read only if it can fit.
+    /// [`Self::field`] for JSON text, which is parsed only if it can fit.
     pub fn json_field(&self, json: &str) -> Value {
         if json.len() > 4 * FIELD_CAP {
             return truncated(json.len());
@@ -227,19 +230,19 @@ impl Redactor {
     }
 }
 
-/// Stands for a value that is too big.
+/// The marker for a value that is too big.
 pub fn truncated(bytes: usize) -> Value {
     json!({ "[truncated]": true, "bytes": bytes })
 }
 
-/// Stands for a value that cannot be written down.
+/// The marker for a value that cannot be serialized.
 pub fn unserializable() -> Value {
     json!({ "[unserializable]": true })
 }
 
 fn compact_size(value: &Value) -> usize {
     let mut counter = Counter(0);
-    // Writing a value into a counter cannot fail.
+    // A counter never fails to write.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
@@ -257,13 +260,13 @@ impl std::io::Write for Counter {
     }
 }
 
-/// A place in a text that must not be kept, and what stands there instead.
+/// A range of a text that is replaced by the marker of a rule.
 struct Secret {
     place: Range<usize>,
     rule: usize,
 }
 
-/// All secrets of a text in order, those that overlap as one.
+/// All secrets of a text in order; overlapping ones are merged.
 fn secrets(text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     for number in &ANY.matches(text) {

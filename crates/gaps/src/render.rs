@@ -1,10 +1,9 @@
-//! A report for people: Markdown, or a page of HTML that needs nothing else.
+//! Renders a report as Markdown, JSON, or a self-contained HTML page.
 
 use serde_json::Value;
 
 use crate::report::Report;
 
-/// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Markdown,
@@ -22,14 +21,13 @@ impl Report {
     }
 }
 
-/// The report as data, with itself as Markdown in it.
+/// The report as data, with its Markdown rendering in `markdown`.
 fn json(report: &Report) -> String {
     let mut value = serde_json::to_value(report).unwrap_or(Value::Null);
     value["markdown"] = markdown(report).into();
     format!("{value:#}\n")
 }
 
-/// A heading, the columns and the rows below it.
 struct Table {
     title: &'static str,
     columns: &'static [&'static str],
@@ -120,7 +118,7 @@ fn markdown(report: &Report) -> String {
     page
 }
 
-/// Text that means nothing to Markdown: what users said must not become links or markup.
+/// Escapes text from users, which must not become links or markup.
 fn markdown_text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

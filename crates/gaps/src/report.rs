@@ -1,4 +1,4 @@
-//! What is missing most, for a project over a while.
+//! Ranks what is missing, for a project over a period.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -12,13 +12,13 @@ use crate::group::{Embed, Group, group};
 use crate::session::{Outcome, Session};
 use crate::words;
 
-/// Sessions and wordings that stand for a group.
+/// Sessions and wordings that are listed for a group.
 const EXAMPLES: usize = 3;
 const MAX_ERROR_CHARS: usize = 160;
-/// The longest row of tools that is looked for.
+/// The longest sequence of tools that is counted.
 const COMBO: usize = 3;
 
-/// What a report is about.
+/// What a report covers.
 #[derive(Debug, Clone)]
 pub struct Scope {
     /// All projects if none.
@@ -120,26 +120,12 @@ pub struct ErrorPattern {
     pub count: usize,
 }
 
-/// What is not in sessions but belongs in a report.
-#[derive(Debug, Clone, Default)]
-pub struct Besides<'a> {
-    /// Tools that were offered.
-    pub listed: &'a [String],
-    /// Questions of our own tools that found nothing.
-    pub misses: &'a [Ask],
-}
-
-pub fn report(
-    sessions: &[Session],
-    besides: &Besides<'_>,
-    scope: &Scope,
-    embed: Embed<'_>,
-) -> Report {
+/// Reports on the sessions within the scope; `offered` are the tools that agents could have called.
+pub fn report(sessions: &[Session], offered: &[String], scope: &Scope, embed: Embed<'_>) -> Report {
     let sessions: Vec<&Session> = sessions.iter().filter(|s| scope.covers(s)).collect();
     let asks: Vec<Ask> = sessions.iter().flat_map(|session| asks(session)).collect();
-    let (failed, mut missing): (Vec<&Ask>, Vec<&Ask>) =
+    let (failed, missing): (Vec<&Ask>, Vec<&Ask>) =
         asks.iter().partition(|ask| ask.kind == AskKind::Failed);
-    missing.extend(besides.misses);
     let mut outcomes: BTreeMap<&'static str, usize> = BTreeMap::new();
     for outcome in [Outcome::Success, Outcome::Partial, Outcome::Failed, Outcome::Unknown] {
         let count = sessions.iter().filter(|session| session.outcome == outcome).count();
@@ -157,7 +143,7 @@ pub fn report(
         top_intents: intents(&sessions, scope.top, embed),
         tool_combos: combos(&sessions, scope.top),
         error_patterns: errors(&sessions, scope.top),
-        tools_never_called: never_called(&sessions, besides.listed),
+        tools_never_called: never_called(&sessions, offered),
     }
 }
 
@@ -166,7 +152,7 @@ fn grouped(asks: &[&Ask], embed: Embed<'_>) -> Vec<Group> {
     group(&texts, embed)
 }
 
-/// Explicit requests first; none of them is ever left out.
+/// Explicit requests first; none of them is ever left out, whatever `top` says.
 fn missing_capabilities(asks: &[&Ask], top: usize, embed: Embed<'_>) -> Vec<MissingCapability> {
     let groups = grouped(asks, embed).into_iter();
     let mut found: Vec<MissingCapability> = groups
@@ -174,14 +160,12 @@ fn missing_capabilities(asks: &[&Ask], top: usize, embed: Embed<'_>) -> Vec<Miss
             let members = || group.members.iter().map(|&place| asks[place]);
             let requests = members().filter(|ask| ask.kind == AskKind::Explicit).count();
             let sessions = sessions_of(members());
-            // A miss stands alone: there is no session to look at.
-            let shown = sessions_of(members().filter(|ask| ask.kind != AskKind::Miss));
             MissingCapability {
                 count: sessions.len(),
                 requests,
                 confidence: if requests > 0 { Confidence::High } else { Confidence::Medium },
                 examples: wordings(members().map(|ask| ask.text.as_str()), &group.label),
-                example_session_ids: shown.into_iter().take(EXAMPLES).collect(),
+                example_session_ids: sessions.into_iter().take(EXAMPLES).collect(),
                 capability: group.label,
             }
         })
@@ -237,13 +221,13 @@ fn sessions_of<'a>(asks: impl Iterator<Item = &'a Ask>) -> BTreeSet<String> {
     asks.map(|ask| ask.session_id.clone()).collect()
 }
 
-/// Other ways in which the same was asked.
+/// Wordings other than the label.
 fn wordings<'a>(texts: impl Iterator<Item = &'a str>, label: &str) -> Vec<String> {
     let others: BTreeSet<&str> = texts.map(core).filter(|text| *text != label).collect();
     others.into_iter().take(EXAMPLES).map(str::to_owned).collect()
 }
 
-/// Rows of two or three different tools that more than one session has.
+/// Sequences of two or three different tools that occur in more than one session.
 fn combos(sessions: &[&Session], top: usize) -> Vec<ToolCombo> {
     let mut counts: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
     for session in sessions {
@@ -281,7 +265,7 @@ fn errors(sessions: &[&Session], top: usize) -> Vec<ErrorPattern> {
     patterns
 }
 
-/// Ids, quotations, paths and numbers: what differs between two cases of one error.
+/// Ids, quotations, paths and numbers.
 static VARYING: LazyLock<Regex> = LazyLock::new(|| {
     let id = r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b0x[0-9a-fA-F]+\b";
     let quoted = r#""[^"]*"|`[^`]*`|\B'[^']*'\B"#;
@@ -289,19 +273,19 @@ static VARYING: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"{id}|{quoted}|{path}|\d+(?:[.:]\d+)*")).expect("the pattern is tested")
 });
 
-/// What an error's message has in common with others of its kind.
+/// An error message without the parts that vary between two cases of one error.
 pub fn error_pattern(message: &str) -> String {
     let line = message.lines().find(|line| !line.trim().is_empty()).unwrap_or("(no message)");
     words::clip(&VARYING.replace_all(line, "…"), MAX_ERROR_CHARS)
 }
 
-fn never_called(sessions: &[&Session], listed: &[String]) -> Vec<String> {
+fn never_called(sessions: &[&Session], offered: &[String]) -> Vec<String> {
     let called: BTreeSet<&str> = sessions
         .iter()
         .flat_map(|session| &session.events)
         .map(|event| event.tool_name.as_str())
         .collect();
-    let listed: BTreeSet<&String> = listed.iter().collect();
-    let idle = listed.into_iter().filter(|tool| !called.contains(tool.as_str()));
+    let offered: BTreeSet<&String> = offered.iter().collect();
+    let idle = offered.into_iter().filter(|tool| !called.contains(tool.as_str()));
     idle.filter(|tool| *tool != crate::contract::TOOL_NAME).cloned().collect()
 }

@@ -1,20 +1,20 @@
-//! The report over what is remembered.
+//! The report over the stored calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Gaps;
-use crate::digest::REACH;
 use crate::error::Error;
+use crate::extract::REACH;
 use crate::list::within;
-use crate::ports::{Detail, Whose, Window};
+use crate::ports::{Detail, UserFilter, Window};
 use crate::render::Format;
-use crate::report::{Besides, Report, Scope, report};
-use crate::session::{PAUSE, sessions};
+use crate::report::{Report, Scope, report};
+use crate::session::sessions;
 
 pub const DEFAULT_TOP: usize = 10;
 pub const MAX_TOP: usize = 100;
-/// So many texts are compared by meaning, what is missing first; the others by their words.
+/// How many texts are compared by meaning, missing capabilities first; the others by words only.
 const COMPARED_BY_MEANING: usize = 4_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +40,8 @@ pub struct ReportResponse {
 }
 
 impl Gaps {
-    /// What is missing most, for a project over a while. Sessions that reach into the window are
-    /// in it as a whole.
+    /// Ranks what is missing, for a project over a period. A session that overlaps the period is
+    /// counted as a whole.
     pub fn report(&self, request: &ReportRequest) -> Result<ReportResponse, Error> {
         let top = within("top", request.top.unwrap_or(DEFAULT_TOP), MAX_TOP)?;
         let (from, until) = (request.from, request.until);
@@ -55,7 +55,7 @@ impl Gaps {
             project_id: request.project_id.clone(),
             from,
             until,
-            whose: Whose::Anyones,
+            user: UserFilter::Any,
             detail: Detail::Outline,
             last: None,
         };
@@ -64,12 +64,10 @@ impl Gaps {
             until: until.map(|until| until.saturating_add(REACH)),
             ..window.clone()
         };
-        let sessions = sessions(&self.memory.events(&whole)?, PAUSE);
-        let listed = self.memory.tools(&window)?;
-        let misses = self.memory.misses(&window)?;
-        let besides = Besides { listed: &listed, misses: &misses };
+        let sessions = sessions(&self.storage.events(&whole)?);
+        let offered = self.storage.tools(&window)?;
         let vectors = self.vectors(COMPARED_BY_MEANING);
-        let report = report(&sessions, &besides, &scope, &|text| vectors.of(text));
+        let report = report(&sessions, &offered, &scope, &|text| vectors.of(text));
         let markdown = report.render(Format::Markdown);
         Ok(ReportResponse { report, markdown })
     }

@@ -1,7 +1,6 @@
-//! What one user did in one go, and how it ended.
+//! Sessions: the calls of one user without a longer pause, and how they ended.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,11 +9,11 @@ use crate::ask;
 use crate::event::{Event, Identity};
 use crate::words;
 
-/// A pause this long ends a session.
-pub const PAUSE: Duration = Duration::from_mins(30);
+/// A longer pause, in milliseconds, ends a session.
+pub const PAUSE_MS: u64 = 30 * 60 * 1_000;
 const MAX_SUMMARY_CHARS: usize = 240;
 
-/// An event as it is kept: whose it is, and of which project.
+/// A stored event with its project and caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     pub project_id: String,
@@ -24,7 +23,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The user, by the best name there is.
+    /// The user: the event's own id or e-mail address, or else the batch's.
     pub fn user(&self) -> Option<&str> {
         let own = self.event.user_id.as_deref().or(self.event.user_email.as_deref());
         own.or(self.identity.user_id.as_deref()).or(self.identity.user_email.as_deref())
@@ -74,26 +73,26 @@ impl Outcome {
     }
 }
 
-type Who<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
+/// Project, user and client.
+type Caller<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
 
-/// Sorts events into sessions, the oldest first: by project, user and client, and by pauses.
-pub fn sessions(records: &[Recorded], pause: Duration) -> Vec<Session> {
-    let mut by_whom: BTreeMap<Who<'_>, Vec<&Recorded>> = BTreeMap::new();
+/// Groups events into sessions by caller and by pauses, the oldest session first.
+pub fn sessions(records: &[Recorded]) -> Vec<Session> {
+    let mut by_caller: BTreeMap<Caller<'_>, Vec<&Recorded>> = BTreeMap::new();
     for record in records {
-        let who = (record.project_id.as_str(), record.user(), record.identity.client.as_deref());
-        by_whom.entry(who).or_default().push(record);
+        let caller = (record.project_id.as_str(), record.user(), record.identity.client.as_deref());
+        by_caller.entry(caller).or_default().push(record);
     }
-    let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
     let mut sessions = Vec::new();
-    for (who, mut records) in by_whom {
+    for (caller, mut records) in by_caller {
         records.sort_by_key(|record| (record.event.timestamp, record.event.call_id.as_str()));
-        // A client that sends a batch again must not make two calls of one.
+        // A batch that is sent twice must not count its calls twice.
         let mut seen = BTreeSet::new();
         records.retain(|record| seen.insert(record.event.call_id.as_str()));
-        let at_once = |a: &&Recorded, b: &&Recorded| {
-            b.event.timestamp.saturating_sub(ended(&a.event)) <= pause
+        let continues = |a: &&Recorded, b: &&Recorded| {
+            b.event.timestamp.saturating_sub(ended(&a.event)) <= PAUSE_MS
         };
-        sessions.extend(records.chunk_by(at_once).map(|records| session(&who, records)));
+        sessions.extend(records.chunk_by(continues).map(|records| session(&caller, records)));
     }
     sessions.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     sessions
@@ -103,8 +102,8 @@ pub(crate) fn ended(event: &Event) -> u64 {
     event.timestamp.saturating_add(event.duration_ms)
 }
 
-fn session(who: &Who<'_>, records: &[&Recorded]) -> Session {
-    let (project, user, client) = *who;
+fn session(caller: &Caller<'_>, records: &[&Recorded]) -> Session {
+    let (project, user, client) = *caller;
     let events: Vec<Event> = records.iter().map(|record| record.event.clone()).collect();
     Session {
         id: id(project, &events[0]),
@@ -119,20 +118,21 @@ fn session(who: &Who<'_>, records: &[&Recorded]) -> Session {
     }
 }
 
-/// The same for the same first call, so that a report and a replay name a session alike.
+/// Derived from the first call, so that a report and a replay give a session the same id.
 fn id(project: &str, first: &Event) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(project.as_bytes()).update(&[0]).update(first.call_id.as_bytes());
     format!("s-{}", &hash.finalize().to_hex()[..12])
 }
 
-/// A failure counts unless the same tool succeeded afterwards; an explicit request, or an intent
-/// that names something missing, always leaves something wanting.
+/// A failure counts unless the same tool succeeded afterwards. An ask that a call states (an
+/// explicit request, a miss, an intent that names something missing) always leaves something
+/// wanting, and a miss answers nothing.
 pub fn outcome(events: &[Event]) -> Outcome {
-    let calls = || events.iter().filter(|event| !event.is_request());
-    let answered = calls().any(|event| !event.is_error && event.result.is_some());
+    let mut calls = events.iter().filter(|event| !event.is_request() && event.missed.is_none());
+    let answered = calls.any(|event| !event.is_error && event.result.is_some());
     let failed = !failures(events).is_empty();
-    let wanting = failed || events.iter().any(ask::names_something_missing);
+    let wanting = failed || events.iter().any(|event| ask::stated(event).is_some());
     match (answered, wanting) {
         (true, false) => Outcome::Success,
         (true, true) => Outcome::Partial,
@@ -156,15 +156,16 @@ pub fn failures(events: &[Event]) -> Vec<&Event> {
     failures
 }
 
-/// What was asked for explicitly says most; then why the first tool was called.
+/// The first intent and the first explicit request; or else a request's context, or a miss.
 fn summary(events: &[Event]) -> Option<String> {
     let mut requests = events.iter().filter(|event| event.is_request());
     let asked = requests.find_map(|event| event.argument("capability"));
     let intent = events.iter().find_map(|event| event.intent.as_deref());
     let context = || events.iter().find_map(|event| event.argument("context"));
+    let missed = || events.iter().find_map(|event| event.missed.as_deref());
     let text = match (asked, intent) {
         (Some(asked), Some(intent)) if !intent.contains(asked) => format!("{intent} — {asked}"),
-        (asked, intent) => intent.or(asked).or_else(context)?.to_owned(),
+        (asked, intent) => intent.or(asked).or_else(context).or_else(missed)?.to_owned(),
     };
     Some(words::clip(&text, MAX_SUMMARY_CHARS))
 }

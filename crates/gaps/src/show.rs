@@ -1,4 +1,4 @@
-//! One gap, with the sessions in which it was felt.
+//! One gap, with the sessions that asked for it.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::Gaps;
 use crate::ask::AskKind;
-use crate::digest::{REACH, session_of};
 use crate::error::Error;
+use crate::extract::{REACH, session_of};
 use crate::gap::Gap;
 use crate::list::{ListedGap, within};
 use crate::offers::ListedProposal;
-use crate::ports::{Call, Detail, KeptAsk, Whose, Window};
-use crate::session::{PAUSE, Recorded, Session, sessions};
+use crate::ports::{Call, Detail, StoredAsk, UserFilter, Window};
+use crate::session::{Recorded, Session, sessions};
 
 const ASKS: usize = 100;
-/// Calls of one session, those around the one that asked.
+/// Calls that are shown of one session, around the one that asked.
 const CALLS: usize = 200;
 pub const DEFAULT_SESSIONS: usize = 5;
 pub const MAX_SESSIONS: usize = 20;
@@ -47,7 +47,7 @@ pub struct ShowGapResponse {
     pub proposals: Vec<ListedProposal>,
 }
 
-/// A call that was heard lately.
+/// A recently recorded call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecentCall {
     pub project_id: String,
@@ -93,7 +93,7 @@ impl Gaps {
     /// The last calls of any project, the newest first.
     pub fn recent_calls(&self, limit: usize) -> Result<Vec<RecentCall>, Error> {
         let window = Window { detail: Detail::Outline, last: Some(limit), ..Window::default() };
-        let calls = self.memory.events(&window)?.into_iter().rev();
+        let calls = self.storage.events(&window)?.into_iter().rev();
         let recent = calls.map(|Recorded { project_id, identity, event }| RecentCall {
             project_id,
             tool_name: event.tool_name,
@@ -107,12 +107,12 @@ impl Gaps {
     pub fn show(&self, request: &ShowGapRequest) -> Result<ShowGapResponse, Error> {
         let limit =
             within("maxSessions", request.max_sessions.unwrap_or(DEFAULT_SESSIONS), MAX_SESSIONS)?;
-        let gap = self.memory.gap(&request.id)?.ok_or_else(|| Error::no_gap(&request.id))?;
+        let gap = self.storage.gap(&request.id)?.ok_or_else(|| Error::no_gap(&request.id))?;
         let merged = self.merged_into(&gap.id)?;
         let ids = merged.iter().map(|gap| gap.id.clone()).chain([gap.id.clone()]);
-        let asks = self.memory.asks(&ids.collect::<Vec<_>>(), ASKS)?;
+        let asks = self.storage.asks(&ids.collect::<Vec<_>>(), ASKS)?;
         let replay = self.replay(&asks, limit)?;
-        let proposals = self.memory.proposals()?;
+        let proposals = self.storage.proposals()?;
         let proposals = proposals.iter().filter(|one| one.gap_id.as_ref() == Some(&gap.id));
         Ok(ShowGapResponse {
             gap: ListedGap::from(&gap),
@@ -123,12 +123,12 @@ impl Gaps {
         })
     }
 
-    /// All gaps that became this one, by however many merges.
+    /// All gaps that were merged into this one, directly or through others.
     fn merged_into(&self, id: &str) -> Result<Vec<Gap>, Error> {
         let mut found: Vec<Gap> = Vec::new();
         let mut targets = vec![id.to_owned()];
         while let Some(target) = targets.pop() {
-            for gap in self.memory.merged_into(&target)? {
+            for gap in self.storage.merged_into(&target)? {
                 if gap.id != id && !found.iter().any(|other| other.id == gap.id) {
                     targets.push(gap.id.clone());
                     found.push(gap);
@@ -139,14 +139,14 @@ impl Gaps {
     }
 
     /// The sessions of the newest asks.
-    fn replay(&self, asks: &[KeptAsk], limit: usize) -> Result<Replay, Error> {
+    fn replay(&self, asks: &[StoredAsk], limit: usize) -> Result<Replay, Error> {
         let mut replay = Replay::default();
-        for (ask, call) in asks.iter().filter_map(|ask| Some((ask, ask.call.as_ref()?))) {
+        for StoredAsk { call, at, .. } in asks {
             if replay.sessions.len() >= limit {
                 break;
             }
             if !replay.by_call.contains_key(&call.call_id)
-                && let Some(session) = self.session(call, ask.at)?
+                && let Some(session) = self.session(call, *at)?
             {
                 replay.add(session, &call.call_id);
             }
@@ -159,11 +159,11 @@ impl Gaps {
             project_id: Some(call.project_id.clone()),
             from: Some(at.saturating_sub(REACH)),
             until: Some(at.saturating_add(REACH)),
-            whose: Whose::Of(call.user.clone()),
+            user: UserFilter::Is(call.user.clone()),
             detail: Detail::Full,
             last: None,
         };
-        let sessions = sessions(&self.memory.events(&window)?, PAUSE);
+        let sessions = sessions(&self.storage.events(&window)?);
         Ok(session_of(&sessions, &call.call_id).cloned())
     }
 }
@@ -186,15 +186,15 @@ impl Replay {
         self.sessions.push(Replayed { session, calls_left_out });
     }
 
-    fn shown(&self, ask: KeptAsk) -> ShownAsk {
-        let call_id = ask.call.map(|call| call.call_id);
+    fn shown(&self, ask: StoredAsk) -> ShownAsk {
+        let call_id = ask.call.call_id;
         ShownAsk {
-            session_id: call_id.as_ref().and_then(|call| self.by_call.get(call)).cloned(),
+            session_id: self.by_call.get(&call_id).cloned(),
             kind: ask.kind,
             text: ask.text,
             tool: ask.tool,
             at: ask.at,
-            call_id,
+            call_id: Some(call_id),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Words, for comparing and showing what people asked for.
+//! Word stems to compare asks by, and shortening of texts.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-/// Words that do not tell one ask from another.
-static EMPTY_WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+/// Words that do not distinguish one ask from another.
+static STOP_WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
     "a able about after all also an and any are as at be been before but by can cannot capability \
      could currently do does for from get give had has have how i if in into is it its just let \
      like make me my need needed needs no not of on one or our out over please same so some \
@@ -17,39 +17,38 @@ static EMPTY_WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The words of a text that carry meaning, reduced to their stems and made ready to be compared
-/// with those of very many others.
+/// The stems of a text's words, without stop words, in a form that is fast to compare.
 #[derive(Debug, Clone)]
 pub(crate) struct Stems {
-    /// Of each stem a number that stands for it, ascending.
-    numbers: Vec<u64>,
-    /// For each axis of [`OPPOSITES`], whether the text does (or undoes) what it is about.
+    /// The hashes of the stems, ascending.
+    hashes: Vec<u64>,
+    /// For each axis of [`OPPOSITES`]: whether the text does or undoes it, if it is about it.
     sides: [Option<bool>; AXES],
 }
 
 impl Stems {
     pub(crate) fn of(text: &str) -> Self {
-        let numbers = numbers(text);
+        let hashes = hashes(text);
         let sides = OPPOSITES.each_ref().map(|axis| {
-            let [does, undoes] = axis.each_ref().map(|side| shared(side, &numbers) > 0);
+            let [does, undoes] = axis.each_ref().map(|side| shared(side, &hashes) > 0);
             (does != undoes).then_some(does)
         });
-        Self { numbers, sides }
+        Self { hashes, sides }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
+        self.hashes.is_empty()
     }
 
-    /// How many of its words another text has, 0 to 1.
+    /// The share of its words that another text has, 0 to 1.
     pub(crate) fn found_in(&self, other: &Self) -> f32 {
-        shared(&self.numbers, &other.numbers) as f32 / self.numbers.len().max(1) as f32
+        shared(&self.hashes, &other.hashes) as f32 / self.hashes.len().max(1) as f32
     }
 
-    /// How much of their words two texts share, 0 to 1.
+    /// The Dice coefficient of two texts' words, 0 to 1.
     pub(crate) fn overlap(&self, other: &Self) -> f32 {
-        let total = self.numbers.len() + other.numbers.len();
-        2.0 * shared(&self.numbers, &other.numbers) as f32 / total.max(1) as f32
+        let total = self.hashes.len() + other.hashes.len();
+        2.0 * shared(&self.hashes, &other.hashes) as f32 / total.max(1) as f32
     }
 
     /// Whether one text undoes what the other does.
@@ -59,23 +58,23 @@ impl Stems {
     }
 }
 
-fn numbers(text: &str) -> Vec<u64> {
+fn hashes(text: &str) -> Vec<u64> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let words = words.map(str::to_lowercase);
-    let words = words.filter(|word| !EMPTY_WORDS.contains(&word.as_str()));
-    let mut numbers: Vec<u64> = words.map(|word| number(&stem(&word))).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    let words = words.filter(|word| !STOP_WORDS.contains(&word.as_str()));
+    let mut hashes: Vec<u64> = words.map(|word| hash(&stem(&word))).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
 }
 
-fn number(stem: &str) -> u64 {
+fn hash(stem: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     stem.hash(&mut hasher);
     hasher.finish()
 }
 
-/// How many numbers two ascending rows have in common.
+/// How many numbers two ascending lists have in common.
 fn shared(a: &[u64], b: &[u64]) -> usize {
     let (mut a, mut b, mut count) = (a, b, 0);
     while let ([first, rest_of_a @ ..], [second, rest_of_b @ ..]) = (a, b) {
@@ -91,8 +90,8 @@ fn shared(a: &[u64], b: &[u64]) -> usize {
     count
 }
 
-/// Takes the endings of English inflection off. Crude on purpose: the same word in two forms
-/// should meet, and two words that meet by mistake cost little beside their vectors.
+/// Strips the endings of English inflection. It is crude on purpose: two forms of a word should
+/// match, and a false match weighs little beside the vectors.
 fn stem(word: &str) -> String {
     let take = |ending: &str, least: usize| {
         word.strip_suffix(ending).filter(|rest| rest.chars().count() >= least)
@@ -125,21 +124,19 @@ fn stem(word: &str) -> String {
 
 const AXES: usize = 3;
 
-/// Words that do, and words that undo it. Vectors of such asks are near, and they are not alike.
+/// Verbs and their opposites: asks with close vectors and different meanings.
 static OPPOSITES: LazyLock<[[Vec<u64>; 2]; AXES]> = LazyLock::new(|| {
     [
         [
-            numbers(
-                "create add invite open book schedule enable grant start activate install join",
-            ),
-            numbers(
+            hashes("create add invite open book schedule enable grant start activate install join"),
+            hashes(
                 "delete remove cancel revoke disable stop deactivate uninstall leave close undo",
             ),
         ],
-        [numbers("import upload ingest load"), numbers("export download")],
+        [hashes("import upload ingest load"), hashes("export download")],
         [
-            numbers("lock hide archive mute block"),
-            numbers("unlock show unarchive unmute unblock restore"),
+            hashes("lock hide archive mute block"),
+            hashes("unlock show unarchive unmute unblock restore"),
         ],
     ]
 });

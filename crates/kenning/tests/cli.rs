@@ -131,14 +131,14 @@ fn discover_recommends_with_reasons() {
 }
 
 #[test]
-fn a_task_without_knowledge_is_recorded_as_a_miss() {
+fn a_task_without_knowledge_finds_nothing_and_records_no_miss() {
     let workspace = Workspace::with(&[("a.md", "# Bread\nKnead the dough for ten minutes.\n")]);
     let mut discover = workspace.command(&["discover", "configure the satellite uplink antenna"]);
     discover.env("XDG_DATA_HOME", workspace.path().join("data"));
     insta::assert_snapshot!(workspace.output(&mut discover));
     let mut status = workspace.command(&["status", "--json"]);
     let status = workspace.output(status.env("XDG_DATA_HOME", workspace.path().join("data")));
-    assert!(status.contains("\"misses\": 1") && status.contains("\"embedded\": 1"), "{status}");
+    assert!(status.contains("\"misses\": 0") && status.contains("\"embedded\": 1"), "{status}");
 }
 
 #[test]

@@ -117,18 +117,6 @@ pub struct Discovery {
     pub boosts: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
-/// A question that found nothing.
-#[derive(Debug, Clone, Copy)]
-pub struct Miss<'a> {
-    pub tool: &'static str,
-    pub query: &'a str,
-}
-
-/// Where misses are noted. Noting one never delays or fails an answer.
-pub trait MissLog: Send + Sync {
-    fn record(&self, miss: &Miss<'_>);
-}
-
 /// A node that may be recommended.
 struct Candidate<'a> {
     node: NodeRef<'a>,

@@ -1,5 +1,5 @@
-//! Calls that come in and are on disk when that is answered, in batches as clients send them and
-//! as large as they may be; and an hour read among a million calls.
+//! Appending batches of calls durably, of the size that clients send and of a large one; and reading
+//! an hour among a million calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ enum On {
     Postgres,
 }
 
-/// A store, and what has to live as long as it.
+/// A store with the folder or server that it needs.
 struct Fixture {
     store: Arc<Store>,
     _folder: Option<TempDir>,
@@ -43,7 +43,7 @@ impl Fixture {
                 (folder.path().to_str().expect("a path").to_owned(), Some(folder), None)
             }
             On::Postgres => {
-                // With its own settings: what it answers has reached the disk.
+                // With the server's default settings, by which commits reach the disk.
                 let server = Postgres::start(&[]);
                 (server.database(), None, Some(server))
             }
@@ -72,6 +72,7 @@ fn event(number: u64) -> Event {
         intent_source: None,
         user_id: Some(format!("user-{}", number % 97)),
         user_email: None,
+        missed: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! A thousand capabilities in one call, and one agent read among a thousand and a million rows,
 //! on both databases.
 //!
-//! Medians of plain measurements: to fill a million rows takes longer than any of them, and is
-//! done once for all. Given a number, it is used in place of the million.
+//! Medians of plain measurements, because filling a million rows takes longer than any of them and
+//! is done once. A number as argument replaces the million.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn main() {
     let many = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(MANY);
     let folder = TempDir::new().expect("a folder");
     measure("SQLite", folder.path().to_str().expect("a path"), many);
-    // With its own settings: what it answers has reached the disk.
+    // With the server's default settings, by which commits reach the disk.
     let server = Postgres::start(&[]);
     measure("PostgreSQL", &server.database(), many);
 }
@@ -47,7 +47,7 @@ fn measure(name: &str, location: &str, many: usize) {
     registry.remove_agent(&RemoveAgentRequest { agent_id }).expect("an answer");
 
     fill(&store, 0, FEW - HELD);
-    let agent = add(&registry, "the one that is read", HELD);
+    let agent = add(&registry, "the agent that is read", HELD);
     let read = || drop(registry.get(&GetRequest::of(agent)).expect("an answer"));
     let few = median(READS, read);
     fill(&store, FEW, many - FEW);
@@ -60,7 +60,7 @@ fn measure(name: &str, location: &str, many: usize) {
 }
 
 fn thousand(registry: &Registry) -> RegisterRequest {
-    let agent = add(registry, "the one with a thousand", 1);
+    let agent = add(registry, "the agent with a thousand", 1);
     let capabilities = (0..1_000).map(|n| capability(&format!("skill-{n}"))).collect();
     RegisterRequest { agent_id: agent, capabilities, upsert: true }
 }
@@ -84,7 +84,7 @@ fn capability(name: &str) -> CapabilityInput {
     }
 }
 
-/// Adds rows in agents of a hundred skills each, the quick way.
+/// Adds agents of a hundred skills each by an import, which is faster than registration.
 fn fill(store: &Store, from: usize, rows: usize) {
     let mut file = Vec::new();
     writeln!(file, r#"{{"format":"kenning-registry","version":1}}"#).expect("memory");

@@ -7,12 +7,12 @@ use kenning_knowledge::semantic::{CacheError, Embedded, TextKey, VectorCache};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
-use crate::engine::{Engine, Work, on};
+use crate::engine::{Engine, Tx, on};
 use crate::{Store, StoreError};
 
-/// Texts asked for in one statement.
+/// Texts per statement.
 const BATCH: usize = 500;
-/// Rows moved in one go.
+/// Rows per step of an export or import.
 const PAGE: i64 = 500;
 
 /// How many entries an export or import moved.
@@ -21,7 +21,6 @@ pub struct Transferred {
     pub entries: u64,
 }
 
-/// A row as it is kept.
 #[derive(Debug, sqlx::FromRow)]
 struct Entry {
     model: String,
@@ -64,7 +63,7 @@ impl Store {
                 query.push(")");
                 query.build_query_as().fetch_all(pool).await?
             });
-            // A row that was damaged is computed anew.
+            // A damaged row is skipped, so that its vectors are computed again.
             found.extend(rows.iter().filter_map(|row| {
                 let embedded = Embedded::from_bytes(&row.windows, &row.vectors)?;
                 Some((TextKey::from_bytes(&row.text_key)?, embedded))
@@ -78,13 +77,13 @@ impl Store {
         model: &str,
         entries: &[(TextKey, &Embedded)],
     ) -> Result<(), StoreError> {
-        // In one order for all writers, so that none waits for another that waits for it.
+        // All writers insert in the same order, so that they cannot deadlock.
         let mut entries = entries.to_vec();
         entries.sort_unstable_by_key(|(key, _)| *key.as_bytes());
-        let mut work = self.pool.write().await?;
+        let mut tx = self.pool.write().await?;
         for (key, embedded) in entries {
             let (windows, vectors) = embedded.to_bytes();
-            on!(&mut work, |work| {
+            on!(&mut tx, |tx| {
                 sqlx::query(
                     "INSERT INTO embeddings (model, text_key, windows, vectors) \
                      VALUES ($1, $2, $3, $4) ON CONFLICT (model, text_key) \
@@ -94,14 +93,14 @@ impl Store {
                 .bind(key.as_bytes().to_vec())
                 .bind(windows)
                 .bind(vectors)
-                .execute(&mut **work)
+                .execute(&mut **tx)
                 .await?;
             });
         }
-        Ok(work.commit().await?)
+        Ok(tx.commit().await?)
     }
 
-    /// How many texts have vectors of this model.
+    /// The number of texts with vectors of this model.
     pub fn embedding_count(&self, model: &str) -> Result<u64, StoreError> {
         let count: i64 = self.runtime().block_on(async {
             let count = "SELECT count(*) FROM embeddings WHERE model = $1";
@@ -111,7 +110,7 @@ impl Store {
     }
 
     /// Writes all embeddings to a new file that another machine can import. It is an `SQLite`
-    /// file, whatever the store is.
+    /// file for either kind of store.
     pub fn export_embeddings(&self, to: &Path) -> Result<Transferred, StoreError> {
         self.runtime().block_on(async {
             let mut file = open_file(to, FileUse::Create).await?;
@@ -133,8 +132,7 @@ impl Store {
         })
     }
 
-    /// Takes in the embeddings of a file that `export_embeddings` wrote. What is here already
-    /// stays.
+    /// Imports a file of [`Self::export_embeddings`]. Existing entries are not changed.
     pub fn import_embeddings(&self, from: &Path) -> Result<Transferred, StoreError> {
         let refused = |source: sqlx::Error| StoreError::NotAnExport {
             path: from.to_path_buf(),
@@ -177,7 +175,7 @@ async fn open_file(path: &Path, for_use: FileUse) -> Result<SqliteConnection, sq
 }
 
 async fn next_of_store(
-    from: &mut Work<'_>,
+    from: &mut Tx<'_>,
     after: &(String, Vec<u8>),
 ) -> Result<Vec<Entry>, sqlx::Error> {
     on!(from, |from| {
@@ -190,7 +188,7 @@ async fn next_of_store(
     })
 }
 
-/// Only rows whose lengths agree with each other are taken.
+/// Skips rows whose lengths contradict each other.
 async fn next_of_file(
     file: &mut SqliteConnection,
     after: &(String, Vec<u8>),
@@ -206,7 +204,7 @@ async fn next_of_file(
     next.fetch_all(file).await
 }
 
-async fn insert_missing(to: &mut Work<'_>, batch: Vec<Entry>) -> Result<u64, sqlx::Error> {
+async fn insert_missing(to: &mut Tx<'_>, batch: Vec<Entry>) -> Result<u64, sqlx::Error> {
     let mut inserted = 0;
     for Entry { model, text_key, windows, vectors } in batch {
         inserted += on!(to, |to| {

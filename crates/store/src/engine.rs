@@ -1,9 +1,9 @@
 //! One set of statements for both databases.
 //!
-//! `sqlx` types everything by database, so the same code must be compiled once for each. The
-//! macro [`on!`] does that: its body is written once, for a pool or a transaction of either. SQL
-//! is kept to what both understand (numbered parameters, `ON CONFLICT`, `RETURNING`, `FILTER`);
-//! the few places where they differ are the functions in this file.
+//! `sqlx` types everything by database, so that the same code must be compiled once for each. The
+//! macro [`on!`] does that: its body is written once, for a pool or a transaction of either. The
+//! SQL is limited to what both understand (numbered parameters, `ON CONFLICT`, `RETURNING`,
+//! `FILTER`); the few differences are the functions in this file.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,22 +17,22 @@ use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Trans
 use crate::location::Location;
 use crate::{FILE, LOCK_FILE, StoreError};
 
-/// How long to wait for another process that is writing.
-const BUSY: Duration = Duration::from_secs(30);
-/// How long to wait for a server that does not answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for another process that writes to the SQLite file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait for a server when a store is opened.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long one who asks waits for a server that is not there. Shorter than a request may take, so
-/// that it is answered with the reason.
-const ASKING: Duration = Duration::from_secs(5);
+/// How long a request waits for a connection. Shorter than a request may take, so that the caller
+/// gets the reason.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Of one process to a server, one of which may listen.
+/// Of one process to a server; one of them may listen for notifications.
 const MAX_CONNECTIONS: u32 = 16;
 
-/// On this channel a server tells of changes to the registry.
+/// The PostgreSQL channel for notifications about changes to the registry.
 pub(crate) const CHANNEL: &str = "kenning_registry";
 
-/// Runs its body on whichever database there is.
+/// Runs its body on the database in use.
 macro_rules! on {
     ($engine:expr, |$db:ident| $body:expr) => {
         match $engine {
@@ -43,7 +43,7 @@ macro_rules! on {
 }
 pub(crate) use on;
 
-/// The same thing of either database.
+/// A pool or a transaction of either database.
 #[derive(Clone)]
 pub(crate) enum Engine<S, P> {
     Sqlite(S),
@@ -51,10 +51,10 @@ pub(crate) enum Engine<S, P> {
 }
 
 pub(crate) type Pool = Engine<SqlitePool, PgPool>;
-/// What is done together or not at all. Dropped, it leaves nothing.
-pub(crate) type Work<'c> = Engine<Transaction<'c, Sqlite>, Transaction<'c, Postgres>>;
+/// A transaction. It is rolled back when dropped.
+pub(crate) type Tx<'c> = Engine<Transaction<'c, Sqlite>, Transaction<'c, Postgres>>;
 
-/// What is changed by one at a time.
+/// What only one transaction at a time may change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Lock<'a> {
     /// Of one project.
@@ -77,7 +77,7 @@ impl Pool {
             .map_err(|source| StoreError::Folder { path: folder.to_path_buf(), source })?;
         let path = folder.join(FILE);
         let place = path.display().to_string();
-        // Held while the tables are made: of many processes that start at once, one makes them.
+        // Held during migration, so that one of several starting processes applies it.
         let lock = folder.join(LOCK_FILE);
         let refused = |source| StoreError::Folder { path: lock.clone(), source };
         let lock = File::create(&lock).map_err(refused)?;
@@ -88,7 +88,7 @@ impl Pool {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
-            .busy_timeout(BUSY);
+            .busy_timeout(BUSY_TIMEOUT);
         let opened = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
         let pool = opened.map_err(|source| StoreError::Open { place: place.clone(), source })?;
         let migrated = sqlx::migrate!("migrations/sqlite").run(&pool).await;
@@ -98,24 +98,23 @@ impl Pool {
     }
 
     async fn open_postgres(options: PgConnectOptions, place: String) -> Result<Self, StoreError> {
-        // Not by the pool, which would go on trying, and then say only that it took too long.
-        let first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
-        let first = first.unwrap_or_else(|_| Err(std::io::Error::from(ErrorKind::TimedOut).into()));
+        let first = connect_once(&options).await;
         let mut first =
             first.map_err(|source| StoreError::Open { place: place.clone(), source })?;
-        // Takes an advisory lock: of many processes that start at once, one makes the tables.
+        // Takes an advisory lock, so that one of several starting processes migrates.
         let migrated = sqlx::migrate!("migrations/postgres").run(&mut first).await;
         migrated.map_err(|source| StoreError::migrating(place, source))?;
         first.close().await?;
-        let pool = PgPoolOptions::new().max_connections(MAX_CONNECTIONS).acquire_timeout(ASKING);
+        let pool =
+            PgPoolOptions::new().max_connections(MAX_CONNECTIONS).acquire_timeout(ACQUIRE_TIMEOUT);
         Ok(Self::Postgres(pool.connect_lazy_with(options)))
     }
 
-    /// Begins to write. `SQLite` has one writer at a time, and learns at once that this is one:
-    /// a reader that turns writer could be refused halfway.
+    /// Begins a transaction that writes. `SQLite` has one writer at a time; `IMMEDIATE` waits for it
+    /// here, because a reader that starts to write can be refused halfway.
     ///
-    /// What is committed outlives the process, though in a file perhaps not a power cut.
-    pub(crate) async fn write(&self) -> Result<Work<'static>, sqlx::Error> {
+    /// A commit survives the process, but in a SQLite file not necessarily a power cut.
+    pub(crate) async fn write(&self) -> Result<Tx<'static>, sqlx::Error> {
         Ok(match self {
             Self::Sqlite(pool) => {
                 let begin = "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE";
@@ -125,10 +124,10 @@ impl Pool {
         })
     }
 
-    /// The same for what nobody will send again: once it is committed, a power cut does not undo
-    /// it. A file's log is flushed to the disk with every such commit; it costs a wait, which is
-    /// why not every commit is one. A server does so by its own settings, unless told otherwise.
-    pub(crate) async fn write_durably(&self) -> Result<Work<'static>, sqlx::Error> {
+    /// [`Self::write`] for what will not be sent again: a commit survives a power cut. It waits
+    /// until the SQLite log is flushed to disk, which is why not every write does so. A PostgreSQL
+    /// server flushes by its own settings.
+    pub(crate) async fn write_durably(&self) -> Result<Tx<'static>, sqlx::Error> {
         Ok(match self {
             Self::Sqlite(pool) => {
                 let begin = "PRAGMA synchronous = FULL; BEGIN IMMEDIATE";
@@ -138,8 +137,8 @@ impl Pool {
         })
     }
 
-    /// Begins to read: all statements see the same moment.
-    pub(crate) async fn read(&self) -> Result<Work<'static>, sqlx::Error> {
+    /// Begins a transaction that reads one consistent snapshot.
+    pub(crate) async fn read(&self) -> Result<Tx<'static>, sqlx::Error> {
         Ok(match self {
             Self::Sqlite(pool) => Engine::Sqlite(pool.begin().await?),
             Self::Postgres(pool) => {
@@ -150,58 +149,66 @@ impl Pool {
     }
 }
 
-impl Work<'_> {
+/// Connects without the pool, which would retry until its timeout and then hide the reason.
+pub(crate) async fn connect_once(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
+    let connected = tokio::time::timeout(CONNECT_TIMEOUT, PgConnection::connect_with(options));
+    let late = |_| sqlx::Error::from(std::io::Error::from(ErrorKind::TimedOut));
+    connected.await.map_err(late)?
+}
+
+impl Tx<'_> {
     pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
-        on!(self, |work| work.commit().await)
+        on!(self, |tx| tx.commit().await)
     }
 
-    /// Keeps everybody else who locks the same thing waiting until the end. `SQLite` has one
-    /// writer at a time anyway.
+    /// Blocks other transactions that take the same lock until the end of this one. `SQLite` has
+    /// one writer at a time anyway.
     pub(crate) async fn lock(&mut self, lock: Lock<'_>) -> Result<(), sqlx::Error> {
-        if let Self::Postgres(work) = self {
+        if let Self::Postgres(tx) = self {
             let (kind, name) = match lock {
                 Lock::GapsOf(project_id) => (1_i32, project_id),
                 Lock::Proposal(id) => (2, id),
             };
             let query = sqlx::query("SELECT pg_advisory_xact_lock($1, hashtext($2))");
-            query.bind(kind).bind(name).execute(&mut **work).await?;
+            query.bind(kind).bind(name).execute(&mut **tx).await?;
         }
         Ok(())
     }
 
-    /// Keeps everybody else from adding rows with ids until the end. `SQLite` does so by itself.
+    /// Blocks other transactions from inserting agents and capabilities until the end of this one.
+    /// `SQLite` has one writer at a time anyway.
     pub(crate) async fn lock_registry(&mut self) -> Result<(), sqlx::Error> {
-        if let Self::Postgres(work) = self {
+        if let Self::Postgres(tx) = self {
             let lock = "LOCK TABLE agents, agent_capabilities IN SHARE ROW EXCLUSIVE MODE";
-            sqlx::query(lock).execute(&mut **work).await?;
+            sqlx::query(lock).execute(&mut **tx).await?;
         }
         Ok(())
     }
 
-    /// Lets counting go on after the ids that callers chose. `SQLite` does so by itself.
+    /// Moves the sequences past ids that callers chose. `SQLite` does so by itself.
     pub(crate) async fn skip_used_ids(&mut self) -> Result<(), sqlx::Error> {
-        if let Self::Postgres(work) = self {
+        if let Self::Postgres(tx) = self {
             let agents = "SELECT setval('agents_id_seq', greatest((SELECT max(id) FROM agents), \
                           (SELECT last_value FROM agents_id_seq)))";
-            sqlx::query(agents).execute(&mut **work).await?;
+            sqlx::query(agents).execute(&mut **tx).await?;
             let capabilities = "SELECT setval('agent_capabilities_id_seq', greatest(\
                                 (SELECT max(id) FROM agent_capabilities), \
                                 (SELECT last_value FROM agent_capabilities_id_seq)))";
-            sqlx::query(capabilities).execute(&mut **work).await?;
+            sqlx::query(capabilities).execute(&mut **tx).await?;
         }
         Ok(())
     }
 
-    /// Tells whoever watches that the registry has changed, once this is committed.
-    pub(crate) async fn announce(&mut self) -> Result<(), sqlx::Error> {
+    /// Notifies subscribers of a change to the registry when this transaction commits.
+    pub(crate) async fn notify_registry_change(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            Self::Sqlite(work) => {
+            Self::Sqlite(tx) => {
                 let count = "UPDATE registry_changes SET revision = revision + 1";
-                sqlx::query(count).execute(&mut **work).await?;
+                sqlx::query(count).execute(&mut **tx).await?;
             }
-            Self::Postgres(work) => {
+            Self::Postgres(tx) => {
                 let notify = sqlx::query("SELECT pg_notify($1, '')").bind(CHANNEL);
-                notify.execute(&mut **work).await?;
+                notify.execute(&mut **tx).await?;
             }
         }
         Ok(())
@@ -212,16 +219,16 @@ impl Work<'_> {
 mod tests {
     use super::*;
 
-    async fn synchronous(mut work: Work<'_>) -> i64 {
-        on!(&mut work, |work| {
+    async fn synchronous(mut tx: Tx<'_>) -> i64 {
+        on!(&mut tx, |tx| {
             let level = "SELECT synchronous FROM pragma_synchronous";
-            sqlx::query_scalar(level).fetch_one(&mut **work).await.unwrap()
+            sqlx::query_scalar(level).fetch_one(&mut **tx).await.unwrap()
         })
     }
 
-    /// 2 is FULL, 1 is NORMAL. Connections are used again, whatever they were used for before.
+    /// 2 is FULL, 1 is NORMAL. A reused connection must not keep the previous setting.
     #[tokio::test]
-    async fn every_write_says_how_sure_it_has_to_be() {
+    async fn each_write_sets_its_own_durability() {
         let folder = tempfile::TempDir::new().unwrap();
         let pool = Pool::open(&Location::Folder(folder.path().to_path_buf())).await.unwrap();
         for _ in 0..5 {

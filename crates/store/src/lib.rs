@@ -1,20 +1,19 @@
-//! What Kenning remembers: in one `SQLite` file, or in a `PostgreSQL` database that a team shares.
+//! Kenning's storage: one `SQLite` file, or a `PostgreSQL` database that a team shares.
 //!
-//! The rooms say what they need to remember as traits; this crate implements them: vectors
-//! ([`embeddings`]), questions that found nothing ([`misses`]) and nodes that were found
-//! ([`usage`]), agents and their capabilities ([`registry`]), calls and what was missing in them
-//! ([`gaps`]), who may come in ([`tokens`]). [`location`] says where a store is, [`engine`] lets one set of statements run
-//! on both databases, [`watch`] tells of changes that others make, [`transfer`] carries the
-//! registry from one store to another, [`look`] leaves everything as it is.
+//! The domain crates declare the storage they need as traits, which this crate implements: vectors
+//! ([`embeddings`]), usage counts of nodes ([`usage`]), agents and their capabilities
+//! ([`registry`]), recorded calls, gaps and proposals ([`gaps`]). It also stores access tokens
+//! ([`tokens`]). [`location`] is the address of a store, [`engine`] runs one set of statements on
+//! both databases, [`watch`] notifies of changes by other processes, [`transfer`] exports and
+//! imports the registry, [`open_read_only`] opens a store without changing it.
 //!
-//! It has an async runtime of its own, so that the rooms need none.
+//! It has its own async runtime, so that the domain crates need none.
 
 mod embeddings;
 mod engine;
 mod gaps;
 mod location;
-mod look;
-mod misses;
+mod open_read_only;
 mod registry;
 mod tokens;
 mod transfer;
@@ -33,7 +32,7 @@ use engine::{Pool, on};
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
-pub use look::{Look, Schema};
+pub use open_read_only::{ReadOnly, Schema};
 pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
@@ -41,13 +40,13 @@ pub use watch::Subscription;
 const FILE: &str = "kenning.db";
 const LOCK_FILE: &str = "kenning.lock";
 
-/// An open store. Several processes may have the same one open.
+/// An open store. Several processes may open the same one.
 pub struct Store {
     pool: Pool,
-    /// Always there until the store is dropped.
+    /// `Some` until the store is dropped.
     runtime: Option<Runtime>,
     place: String,
-    used: Arc<usage::Tally>,
+    usage: Arc<usage::UnwrittenUsage>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +55,7 @@ pub enum StoreError {
     Folder { path: PathBuf, source: std::io::Error },
     #[error("`{place}` cannot be opened: {source}")]
     Open { place: String, source: sqlx::Error },
-    #[error("`{place}` is of another version of Kenning: {source}")]
+    #[error("`{place}` belongs to another version of Kenning: {source}")]
     Migrate { place: String, source: sqlx::migrate::MigrateError },
     #[error("the store failed: {0}")]
     Query(#[from] sqlx::Error),
@@ -67,7 +66,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// A database that fails while tables are made is not one of another version.
+    /// A database that fails during migration is not necessarily of another version.
     fn migrating(place: String, error: MigrateError) -> Self {
         match error {
             MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => {
@@ -81,12 +80,12 @@ impl StoreError {
     pub fn hint(&self) -> Option<&'static str> {
         let Self::Open { source, .. } = self else { return None };
         is_damaged(source).then_some(
-            "the file is damaged: move it away and a new one is made, or put a copy in its place",
+            "the file is damaged: replace it with a backup, or move it away to start with a new one",
         )
     }
 }
 
-/// Whether it is a file that `SQLite` cannot make sense of: codes 11 and 26, in their lowest byte.
+/// Whether `SQLite` reports a corrupt file: primary result codes 11 and 26, in the lowest byte.
 fn is_damaged(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(error) = error else { return false };
     if error.try_downcast_ref::<SqliteError>().is_none() {
@@ -96,7 +95,7 @@ fn is_damaged(error: &sqlx::Error) -> bool {
     code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
 
-/// Why nothing was changed: a rule of the room, or the database.
+/// Why nothing was changed: a rule of the domain crate, or the database.
 enum Refusal<Rule> {
     Rule(Rule),
     Database(sqlx::Error),
@@ -114,12 +113,12 @@ impl Store {
         Self::connect(&Location::Folder(folder.to_path_buf()))
     }
 
-    /// Opens the store at `location`, and makes what tables are missing.
+    /// Opens the store at `location` and applies missing migrations.
     pub fn connect(location: &Location) -> Result<Self, StoreError> {
         let runtime = Self::start_runtime()?;
         let pool = runtime.block_on(Pool::open(location))?;
         let place = Self::place_of(location);
-        Ok(Self { pool, runtime: Some(runtime), place, used: Arc::default() })
+        Ok(Self { pool, runtime: Some(runtime), place, usage: Arc::default() })
     }
 
     fn start_runtime() -> std::io::Result<Runtime> {
@@ -137,12 +136,12 @@ impl Store {
         }
     }
 
-    /// Where it is, without a password.
+    /// The location, without a password.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Whether the database answers; it may take no longer than this.
+    /// Whether the database answers within `patience`.
     pub fn answers(&self, patience: Duration) -> bool {
         let asked =
             async { on!(&self.pool, |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)) };
@@ -151,12 +150,12 @@ impl Store {
     }
 
     fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("a store that is in use is not dropped")
+        self.runtime.as_ref().expect("the runtime is there until the store is dropped")
     }
 }
 
 impl Drop for Store {
-    /// Does not wait, because it may happen on an async thread, which must not.
+    /// Does not block, because it may run on an async thread.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();

@@ -1,4 +1,4 @@
-//! Where a store is.
+//! The address of a store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use sqlx::postgres::PgConnectOptions;
 #[derive(Clone)]
 pub enum Location {
     Folder(PathBuf),
-    /// Holds a password, which is why nothing shows it.
+    /// Holds a password, which is why `Debug` and `Display` are written by hand.
     Postgres(Box<PgConnectOptions>),
 }
 
-/// Why a text is no location. It does not repeat the text, which may hold a password.
+/// Why a text is not a location. It does not repeat the text, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
     #[error("the store's address is not a PostgreSQL URL: {0}")]
     Postgres(String),
-    #[error("stores of `{0}:` are not known; there is a folder, or postgres://USER@HOST/DATABASE")]
+    #[error("`{0}:` is not a known kind of store; use a folder, or postgres://USER@HOST/DATABASE")]
     Scheme(String),
     #[error("the store's address is empty")]
     Empty,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_a_folder() {
+    fn other_texts_are_folders() {
         check("/var/lib/kenning", "/var/lib/kenning");
         check("sqlite:///var/lib/kenning", "/var/lib/kenning");
         check("data", "data");

@@ -1,4 +1,4 @@
-//! Who may come in from other machines.
+//! Access tokens for other machines.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct TokenRecord {
     pub id: String,
     pub name: String,
     pub scope: String,
-    /// The project that it may send events for, if it is only for that.
+    /// The only project that an ingest token may send events for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Of the secret.

@@ -1,7 +1,7 @@
-//! The registry as lines of JSON, which any store can take in.
+//! Export and import of the registry as lines of JSON, independent of the database.
 //!
-//! The first line says what the file is; each line after it is one row, agents before their
-//! capabilities. Ids and times travel along.
+//! The first line is a header; each line after it is one row, agents before their capabilities. Ids
+//! and times are kept.
 
 use std::io::{BufRead, Write};
 
@@ -10,14 +10,14 @@ use kenning_registry::rules;
 use serde::{Deserialize, Serialize};
 use sqlx::QueryBuilder;
 
-use crate::engine::{Work, on};
+use crate::engine::{Tx, on};
 use crate::{Store, StoreError};
 
-/// Rows written in one statement.
+/// Rows per `INSERT`.
 const BATCH: usize = 1_000;
-/// Rows read in one statement.
+/// Rows per `SELECT`.
 const PAGE: i64 = 1_000;
-/// A capability with the largest metadata there may be is much smaller.
+/// Far above the longest valid line, a capability with metadata of the largest allowed size.
 const MAX_LINE: u64 = 1024 * 1024;
 const FORMAT: &str = "kenning-registry";
 const VERSION: u32 = 1;
@@ -98,7 +98,7 @@ struct CapabilityRow {
 }
 
 impl Store {
-    /// Writes all agents and capabilities, as of one moment.
+    /// Writes all agents and capabilities of one consistent snapshot.
     pub fn export_registry(&self, to: &mut dyn Write) -> Result<RegistryTransferred, StoreError> {
         self.runtime().block_on(async {
             let mut from = self.pool.read().await?;
@@ -129,8 +129,8 @@ impl Store {
         })
     }
 
-    /// Takes in what `export_registry` wrote: all of it, or nothing. What is here already stays;
-    /// an agent whose id or name means another agent here is refused.
+    /// Imports an export: all of it, or nothing. Existing rows are not changed; an agent whose id
+    /// or name belongs to another agent here is refused.
     pub fn import_registry(
         &self,
         from: &mut dyn BufRead,
@@ -144,16 +144,16 @@ impl Store {
             let mut batch = Vec::with_capacity(BATCH);
             while let Some(line) = lines.next()? {
                 match line {
-                    Line::Agent(agent) => moved.agents += take_agent(&mut to, agent).await?,
+                    Line::Agent(agent) => moved.agents += import_agent(&mut to, agent).await?,
                     Line::Capability(capability) => batch.push(capability),
                 }
                 if batch.len() == BATCH {
-                    moved.capabilities += take_capabilities(&mut to, &mut batch).await?;
+                    moved.capabilities += import_capabilities(&mut to, &mut batch).await?;
                 }
             }
-            moved.capabilities += take_capabilities(&mut to, &mut batch).await?;
+            moved.capabilities += import_capabilities(&mut to, &mut batch).await?;
             to.skip_used_ids().await?;
-            to.announce().await?;
+            to.notify_registry_change().await?;
             to.commit().await?;
             Ok(moved)
         })
@@ -171,7 +171,7 @@ struct Lines<'a> {
 }
 
 impl Line {
-    /// The rules are the same as for what is registered one by one.
+    /// Applies the same rules as registration does.
     fn check(&self) -> Result<(), kenning_registry::Error> {
         match self {
             Self::Agent(agent) => {
@@ -226,7 +226,7 @@ impl Lines<'_> {
     }
 }
 
-async fn next_agents(from: &mut Work<'_>, after: i64) -> Result<Vec<AgentLine>, sqlx::Error> {
+async fn next_agents(from: &mut Tx<'_>, after: i64) -> Result<Vec<AgentLine>, sqlx::Error> {
     on!(from, |from| {
         let next = sqlx::query_as(
             "SELECT id, name, revision, created_at FROM agents WHERE id > $1 ORDER BY id LIMIT $2",
@@ -236,7 +236,7 @@ async fn next_agents(from: &mut Work<'_>, after: i64) -> Result<Vec<AgentLine>, 
 }
 
 async fn next_capabilities(
-    from: &mut Work<'_>,
+    from: &mut Tx<'_>,
     after: i64,
 ) -> Result<Vec<CapabilityRow>, sqlx::Error> {
     on!(from, |from| {
@@ -248,8 +248,8 @@ async fn next_capabilities(
     })
 }
 
-/// How many agents that added: one, or none if it is here.
-async fn take_agent(to: &mut Work<'_>, agent: AgentLine) -> Result<u64, ImportError> {
+/// Returns the number of added agents: 0 if it exists.
+async fn import_agent(to: &mut Tx<'_>, agent: AgentLine) -> Result<u64, ImportError> {
     let AgentLine { id, name, revision, created_at } = agent;
     let here: Vec<(i64, String)> = on!(&mut *to, |to| {
         let here = "SELECT id, name FROM agents WHERE id = $1 OR name = $2";
@@ -272,9 +272,9 @@ async fn take_agent(to: &mut Work<'_>, agent: AgentLine) -> Result<u64, ImportEr
     Ok(1)
 }
 
-/// Those whose ids are free keep them; the others get new ones.
-async fn take_capabilities(
-    to: &mut Work<'_>,
+/// Rows whose ids are taken get new ones.
+async fn import_capabilities(
+    to: &mut Tx<'_>,
     batch: &mut Vec<CapabilityLine>,
 ) -> Result<u64, ImportError> {
     if batch.is_empty() {
@@ -305,7 +305,7 @@ enum Ids {
     Renew,
 }
 
-async fn insert(to: &mut Work<'_>, rows: &[CapabilityLine], ids: Ids) -> Result<u64, sqlx::Error> {
+async fn insert(to: &mut Tx<'_>, rows: &[CapabilityLine], ids: Ids) -> Result<u64, sqlx::Error> {
     if rows.is_empty() {
         return Ok(0);
     }

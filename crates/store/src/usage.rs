@@ -1,7 +1,7 @@
-//! Which nodes were found, counted by day.
+//! Usage counts of nodes, by day.
 //!
-//! Counts are gathered in memory for a moment and written together: many questions cost one
-//! write, and none of them waits for it.
+//! Counts are collected in memory for a moment and written together: many requests cost one write,
+//! and none of them waits for it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,29 +13,28 @@ use sqlx::QueryBuilder;
 use crate::engine::{Pool, on};
 use crate::{Store, StoreError};
 
-/// How long counts are gathered.
-const GATHER: Duration = Duration::from_millis(500);
-/// Different counts that are gathered at most, should the database not take them.
-const MAX_GATHERED: usize = 20_000;
-/// Rows in one statement.
+/// How long counts are collected before they are written.
+const DELAY: Duration = Duration::from_millis(500);
+/// The most different counts in memory while the database fails; further ones are dropped.
+const MAX_COUNTS: usize = 20_000;
+/// Rows per statement.
 const ROWS: usize = 1_000;
 
-/// What was counted and is not written yet.
+/// Counts that are not written yet.
 #[derive(Default)]
-pub(crate) struct Tally {
-    gathered: Mutex<Gathered>,
-    /// Held by whoever writes: who comes next finds what was written, and not the time in between.
+pub(crate) struct UnwrittenUsage {
+    state: Mutex<State>,
+    /// Held during a write, so that a reader sees counts that another task is writing.
     writing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Gathered {
+struct State {
     counts: Counts,
-    /// Somebody is going to write them.
-    promised: bool,
+    write_scheduled: bool,
 }
 
-/// By node, kind and day, in one order for all writers.
+/// By node, kind and day; ordered, so that concurrent writers cannot deadlock.
 type Counts = BTreeMap<(String, &'static str, i64), Count>;
 
 #[derive(Clone, Copy, Default)]
@@ -44,52 +43,46 @@ struct Count {
     last_at: i64,
 }
 
-impl Tally {
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+impl UnwrittenUsage {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds counts; says whether somebody has to promise to write them.
-    fn add(&self, counts: impl Iterator<Item = ((String, &'static str, i64), Count)>) -> Promise {
-        let mut gathered = self.gathered();
+    /// Adds counts; returns whether the caller has to schedule a write.
+    fn add(&self, counts: impl Iterator<Item = ((String, &'static str, i64), Count)>) -> bool {
+        let mut state = self.state();
         for (key, count) in counts {
-            if gathered.counts.len() >= MAX_GATHERED && !gathered.counts.contains_key(&key) {
+            if state.counts.len() >= MAX_COUNTS && !state.counts.contains_key(&key) {
                 continue;
             }
-            let sum = gathered.counts.entry(key).or_default();
+            let sum = state.counts.entry(key).or_default();
             sum.times += count.times;
             sum.last_at = sum.last_at.max(count.last_at);
         }
-        if std::mem::replace(&mut gathered.promised, true) { Promise::Given } else { Promise::Due }
+        !std::mem::replace(&mut state.write_scheduled, true)
     }
 
     fn take(&self) -> Counts {
-        let mut gathered = self.gathered();
-        gathered.promised = false;
-        std::mem::take(&mut gathered.counts)
+        let mut state = self.state();
+        state.write_scheduled = false;
+        std::mem::take(&mut state.counts)
     }
 }
 
-#[derive(PartialEq, Eq)]
-enum Promise {
-    Due,
-    Given,
-}
-
 impl UsageLog for Store {
-    /// An answer is never held up or lost because it could not be counted.
+    /// Never delays or fails a request.
     fn note(&self, usage: &Usage<'_>) {
         let (kind, day) = (usage.kind.name(), days(usage.at));
         let count = Count { times: 1, last_at: usage.at.cast_signed() };
         let counts = usage.nodes.iter().map(|node| ((node.replace('\0', " "), kind, day), count));
-        if self.used.add(counts) == Promise::Due {
-            self.runtime().spawn(write_soon(self.pool.clone(), self.used.clone()));
+        if self.usage.add(counts) {
+            self.runtime().spawn(write_soon(self.pool.clone(), self.usage.clone()));
         }
     }
 
     fn used(&self, period: &Period) -> Result<Vec<Used>, UsageError> {
         let rows = self.runtime().block_on(async {
-            write(&self.pool, &self.used).await?;
+            write(&self.pool, &self.usage).await?;
             read(&self.pool, period).await
         });
         let rows = rows.map_err(UsageError::new)?;
@@ -108,27 +101,27 @@ impl UsageLog for Store {
 }
 
 impl Store {
-    /// Writes what was counted before it returns: for a process that is about to end.
+    /// Writes all counts before it returns, for a process that is about to end.
     pub fn flush_usage(&self) -> Result<(), StoreError> {
-        Ok(self.runtime().block_on(write(&self.pool, &self.used))?)
+        Ok(self.runtime().block_on(write(&self.pool, &self.usage))?)
     }
 }
 
-async fn write_soon(pool: Pool, used: Arc<Tally>) {
-    tokio::time::sleep(GATHER).await;
-    if let Err(error) = write(&pool, &used).await {
-        tracing::warn!(%error, "which nodes were found is not counted for now");
+async fn write_soon(pool: Pool, usage: Arc<UnwrittenUsage>) {
+    tokio::time::sleep(DELAY).await;
+    if let Err(error) = write(&pool, &usage).await {
+        tracing::warn!(%error, "cannot write usage counts; keeping them in memory");
     }
 }
 
-/// Writes what was gathered. What cannot be written is gathered again, and written with what is
-/// counted next.
-async fn write(pool: &Pool, used: &Tally) -> Result<(), sqlx::Error> {
-    let _writing = used.writing.lock().await;
-    let counts = used.take();
+/// Writes the counts. After a failure they go back to memory, to be written with the next ones.
+async fn write(pool: &Pool, usage: &UnwrittenUsage) -> Result<(), sqlx::Error> {
+    let _writing = usage.writing.lock().await;
+    let counts = usage.take();
     let written = insert(pool, &counts).await;
-    if written.is_err() && used.add(counts.into_iter()) == Promise::Due {
-        used.gathered().promised = false;
+    if written.is_err() && usage.add(counts.into_iter()) {
+        // The next count schedules the write.
+        usage.state().write_scheduled = false;
     }
     written
 }
@@ -138,9 +131,9 @@ async fn insert(pool: &Pool, counts: &Counts) -> Result<(), sqlx::Error> {
         return Ok(());
     }
     let counts: Vec<_> = counts.iter().collect();
-    let mut work = pool.write().await?;
+    let mut tx = pool.write().await?;
     for counts in counts.chunks(ROWS) {
-        on!(&mut work, |work| {
+        on!(&mut tx, |tx| {
             let mut query =
                 QueryBuilder::new("INSERT INTO usage (node, kind, day, times, last_at) ");
             query.push_values(counts, |mut row, ((node, kind, day), count)| {
@@ -156,10 +149,10 @@ async fn insert(pool: &Pool, counts: &Counts) -> Result<(), sqlx::Error> {
                  WHEN excluded.last_at > usage.last_at THEN excluded.last_at \
                  ELSE usage.last_at END",
             );
-            query.build().persistent(false).execute(&mut **work).await?;
+            query.build().persistent(false).execute(&mut **tx).await?;
         });
     }
-    work.commit().await
+    tx.commit().await
 }
 
 #[derive(sqlx::FromRow)]

@@ -1,4 +1,4 @@
-//! Telling of changes to the registry, whoever makes them.
+//! Notifications about changes to the registry by any process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tokio::task::AbortHandle;
 use crate::engine::{CHANNEL, Engine};
 use crate::{Store, StoreError};
 
-/// How often a file is asked whether another process has changed it.
-const ASK_EVERY: Duration = Duration::from_millis(500);
-/// How long to wait before a lost server is asked for again.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How often an SQLite file is polled for changes.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The pause before a lost server is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// As long as it lives, changes are told of.
+/// Ends the notifications when dropped.
 #[derive(Debug)]
 pub struct Subscription(AbortHandle);
 
@@ -29,9 +29,9 @@ impl Drop for Subscription {
 type Callback = Arc<dyn Fn() + Send + Sync>;
 
 impl Store {
-    /// Calls back after every change to the registry that is committed from now on, in this
-    /// process or another. Changes close to each other may be told of together. The callback may
-    /// block and may ask the store.
+    /// Calls `callback` after each change to the registry that this process or another commits from
+    /// now on. One call may stand for several changes in quick succession. The callback may block
+    /// and may use the store.
     pub fn on_registry_change(
         &self,
         callback: impl Fn() + Send + Sync + 'static,
@@ -40,8 +40,8 @@ impl Store {
         let task = match &self.pool {
             Engine::Sqlite(pool) => {
                 let pool = pool.clone();
-                let seen = self.runtime().block_on(changes(&pool))?;
-                self.runtime().spawn(ask(pool, seen, callback))
+                let seen = self.runtime().block_on(revision(&pool))?;
+                self.runtime().spawn(poll(pool, seen, callback))
             }
             Engine::Postgres(pool) => {
                 let listener = self.runtime().block_on(async {
@@ -56,56 +56,57 @@ impl Store {
     }
 }
 
-/// A server tells by itself, once for every change: those that come while one is passed on are passed
-/// on together.
+/// PostgreSQL notifies of every change. Changes that arrive during a callback lead to one more call.
 async fn listen(listener: PgListener, callback: Callback) {
-    let (tell, mut told) = watch::channel(());
-    let pass_on = async {
-        while told.changed().await.is_ok() {
+    let (sender, mut receiver) = watch::channel(());
+    let call_back = async {
+        while receiver.changed().await.is_ok() {
             call(&callback).await;
         }
     };
-    tokio::join!(hear(listener, tell), pass_on);
+    tokio::join!(receive(listener, sender), call_back);
 }
 
-/// After the server was lost there may have been changes that nobody told of: that is told as one.
-async fn hear(mut listener: PgListener, tell: watch::Sender<()>) {
+/// A lost connection counts as a change, because changes may have gone unnoticed meanwhile.
+async fn receive(mut listener: PgListener, sender: watch::Sender<()>) {
     loop {
         match listener.try_recv().await {
-            Ok(_) => tell.send_replace(()),
+            Ok(_) => sender.send_replace(()),
             Err(sqlx::Error::PoolClosed) => return,
             Err(error) => {
-                tracing::warn!(%error, "changes of other processes are not seen for now");
-                tokio::time::sleep(ASK_AGAIN).await;
+                tracing::warn!(%error, "cannot receive registry changes of other processes; retrying");
+                tokio::time::sleep(RETRY_AFTER).await;
             }
         }
     }
 }
 
-/// A file tells nobody; it has to be asked.
-async fn ask(pool: SqlitePool, mut seen: i64, callback: Callback) {
+/// SQLite does not notify other processes.
+async fn poll(pool: SqlitePool, mut seen: i64, callback: Callback) {
     loop {
-        tokio::time::sleep(ASK_EVERY).await;
-        match changes(&pool).await {
+        tokio::time::sleep(POLL_EVERY).await;
+        match revision(&pool).await {
             Ok(now) if now == seen => {}
             Ok(now) => {
                 seen = now;
                 call(&callback).await;
             }
             Err(sqlx::Error::PoolClosed) => return,
-            Err(error) => tracing::warn!(%error, "changes of other processes are not seen for now"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot poll for registry changes of other processes; retrying");
+            }
         }
     }
 }
 
-async fn changes(pool: &SqlitePool) -> Result<i64, sqlx::Error> {
+async fn revision(pool: &SqlitePool) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT revision FROM registry_changes").fetch_one(pool).await
 }
 
-/// Off the async threads, where it may take its time.
+/// On a blocking thread, because a callback may take long.
 async fn call(callback: &Callback) {
     let callback = callback.clone();
     if let Err(error) = tokio::task::spawn_blocking(move || callback()).await {
-        tracing::warn!(%error, "a change could not be told of");
+        tracing::warn!(%error, "the callback for a registry change panicked");
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Call {
     arguments: BoundedJson,
     intent: Option<String>,
     source: IntentSource,
+    missed: Option<String>,
     /// The server's own intent field. It is an argument of the call, and not recorded as one.
     native_field: Option<String>,
     caller: Caller,
@@ -35,6 +36,7 @@ impl Call {
             arguments,
             intent: None,
             source: IntentSource::Mcpeye,
+            missed: None,
             native_field: None,
             caller,
             began: Instant::now(),
@@ -60,7 +62,8 @@ impl Call {
     }
 
     fn size(&self) -> usize {
-        self.arguments.size() + self.intent.as_ref().map_or(0, String::len)
+        let texts = [&self.intent, &self.missed];
+        self.arguments.size() + texts.into_iter().flatten().map(String::len).sum::<usize>()
     }
 }
 
@@ -120,9 +123,11 @@ impl Finished {
 
     /// A call that the server itself timed.
     pub(crate) fn observed(observed: Observed<'_>) -> Self {
-        let Observed { tool, arguments, intent, outcome, started, duration, caller } = observed;
+        let Observed { tool, arguments, intent, missed, outcome, started, duration, caller } =
+            observed;
         let mut call = Call::with(&tool, BoundedJson::of(&arguments), caller);
         call.timestamp = milliseconds(started);
+        call.missed = missed.map(|query| truncate(&query).to_owned());
         if let Some(intent) = intent {
             call.set_intent(Some(&intent.text));
             call.source = intent.source;
@@ -176,6 +181,7 @@ impl Finished {
             intent,
             user_id: self.call.caller.user_id,
             user_email: self.call.caller.user_email,
+            missed: self.call.missed.map(|query| redactor.capped_text(&query)),
         }
     }
 }

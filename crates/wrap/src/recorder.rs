@@ -25,6 +25,8 @@ pub struct Observed<'a> {
     /// As the tool received them, without the contract's parameter.
     pub arguments: Value,
     pub intent: Option<Intent>,
+    /// The query, if it is a call of one of our own tools that found nothing.
+    pub missed: Option<String>,
     /// The `result` of the call, or the text of its error.
     pub outcome: Result<Cow<'a, Value>, String>,
     pub started: SystemTime,

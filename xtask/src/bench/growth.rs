@@ -65,7 +65,7 @@ const EVENTS: Subject = Subject {
     rows: &[
         Row { key: "fill_per_s", name: "calls recorded, by 1,000", unit: Unit::PerSecond },
         took("append_ms", "record 100 calls"),
-        took("hear_ms", "extract asks of 100 calls"),
+        took("extract_ms", "extract asks of 100 calls"),
         took("list_ms", "the first 50 gaps by rank"),
         took("usage_ms", "usage over 30 days"),
         took("report_ms", "report of a day"),

@@ -37,8 +37,8 @@ pub(crate) fn write(root: &Path, data: &Path) {
     usage(&store, now);
     let embed = |text: &str| Some(random_vector(text.as_bytes()));
     let gaps = Gaps::new(store.clone()).with_embedder(Arc::new(embed));
-    let digested = gaps.digest(now).unwrap();
-    eprintln!("{EVENTS} calls, {} asks heard", digested.heard);
+    let extracted = gaps.extract_asks(now).unwrap();
+    eprintln!("{EVENTS} calls, {} asks", extracted.asks);
     proposals(&gaps, now);
     registry(store);
 }
@@ -138,6 +138,7 @@ fn event(number: u64, now: u64, random: &mut Random) -> Event {
         intent_source: None,
         user_id: Some(format!("user-{}", number % 97)),
         user_email: None,
+        missed: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! `discover`: recommends what to read before a task.
 
-use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, Miss};
+use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse};
 
 use super::Context;
 use crate::cli;
@@ -19,11 +19,6 @@ pub(super) fn run(context: &Context, args: cli::Discover) -> Result<Exit, Failur
     let found = library.snapshot().discover(&request, &context.settings.discovery)?;
     context.printer.answer(&found, text)?;
     context.printer.note_if(found.message.as_deref());
-    if found.total_available == 0
-        && let Some(store) = &store
-    {
-        store.record_now(&Miss { tool: "discover_context", query: &request.task_description })?;
-    }
     Ok(Exit::success_if(!found.recommendations.is_empty()))
 }
 

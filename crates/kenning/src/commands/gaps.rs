@@ -27,7 +27,7 @@ use crate::failure::{Exit, Failure};
 /// them in the background.
 pub(super) fn open_gaps(store: Arc<Store>) -> Result<Gaps, Failure> {
     let gaps = Gaps::new(store).with_embedder(Arc::new(embed));
-    gaps.digest(now())?;
+    gaps.extract_asks(now())?;
     Ok(gaps)
 }
 
@@ -101,7 +101,7 @@ fn forget(
         (None, keep) => {
             let since = before(keep.unwrap_or_default());
             store.forget_usage_before(since).map_err(|error| Failure::new(error.to_string()))?;
-            gaps.keep(since, now())?
+            gaps.forget_before(since, now())?
         }
     };
     context.answer(&removed, |removed| {

@@ -1,4 +1,4 @@
-//! Calls that were reported over thirty days: one gap and one count of a node for every so many.
+//! Calls over thirty days, with one gap per hundred calls and one usage count per call.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,10 +23,10 @@ const CALLS: usize = 100;
 /// Nodes that are found and read.
 const NODES: usize = 10_000;
 const BATCH: usize = 1_000;
-/// Calls as clients send them together, when what it takes is measured.
+/// Calls in a measured batch, as many as clients send together.
 const SENT: usize = 100;
 const ROUNDS: usize = 11;
-const LOOKS: usize = 51;
+const LISTS: usize = 51;
 
 pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let store = &fixture.store;
@@ -34,12 +34,12 @@ pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let now = u64::try_from(now).expect("a time");
     let filled = fill(store, size, now);
     found(store, size, now);
-    missed(store, size / CALLS, now);
+    add_gaps(store, size / CALLS, now);
     fixture.settle();
     let disk_mb = fixture.disk_mb();
 
     let gaps = Gaps::new(store.clone());
-    let list_ms = median_ms(LOOKS, || {
+    let list_ms = median_ms(LISTS, || {
         assert!(!gaps.gaps(&GapsRequest::default()).expect("an answer").gaps.is_empty());
     });
     let month = Period { from: Some(now - DAYS * DAY), until: None };
@@ -60,20 +60,20 @@ pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
         store.append(&batch).expect("an answer");
         next += SENT;
     });
-    let hear_ms = hear(store, next, now);
+    let extract_ms = extract(store, next, now);
     json!({
         "fill_per_s": (size as f64 / filled.as_secs_f64()).round(),
         "append_ms": append_ms,
         "list_ms": list_ms,
         "usage_ms": usage_ms,
         "report_ms": report_ms,
-        "hear_ms": hear_ms,
+        "extract_ms": extract_ms,
         "memory_mb": memory,
         "disk_mb": disk_mb,
     })
 }
 
-/// The calls, of the projects in turn, and how long the store took to have them on the disk.
+/// Appends the calls, with the projects in turn; returns how long the store took.
 fn fill(store: &Store, size: usize, now: u64) -> Duration {
     let (start, pace) = (now - DAYS * DAY, DAYS * DAY / size as u64);
     let together = BATCH * PROJECTS.len();
@@ -105,7 +105,7 @@ fn batch(
     }
 }
 
-/// A call as agents make them, which gets what it wants.
+/// A typical successful call.
 fn call(number: usize, timestamp: u64) -> Event {
     let mut random = Random(number as u64 * 7_919 + 1);
     Event {
@@ -121,10 +121,11 @@ fn call(number: usize, timestamp: u64) -> Event {
         intent_source: None,
         user_id: Some(format!("user-{}", number % 97)),
         user_email: None,
+        missed: None,
     }
 }
 
-/// Counts as many times as there are calls that a node was found, as the server does.
+/// Counts the use of a node once per call, as the server does.
 fn found(store: &Store, size: usize, now: u64) {
     let mut random = Random(11);
     let kinds = [UsageKind::Searched, UsageKind::Discovered, UsageKind::Retrieved];
@@ -140,8 +141,8 @@ fn found(store: &Store, size: usize, now: u64) {
     store.flush_usage().expect("counts");
 }
 
-/// Gaps that were heard of before.
-fn missed(store: &Store, count: usize, now: u64) {
+/// Adds gaps.
+fn add_gaps(store: &Store, count: usize, now: u64) {
     for (place, project) in PROJECTS.iter().enumerate() {
         let mut put = |gaps: &mut Vec<Gap>| {
             gaps.extend((place..count).step_by(PROJECTS.len()).map(|it| gap(it, project, now)));
@@ -169,8 +170,8 @@ fn gap(number: usize, project: &str, now: u64) -> Gap {
     }
 }
 
-/// A hundred calls of one project are looked at: half ask for something, half failed.
-fn hear(store: &Arc<Store>, first: usize, now: u64) -> f64 {
+/// Extracts asks from a hundred calls of one project: half are requests, half failed.
+fn extract(store: &Arc<Store>, first: usize, now: u64) -> f64 {
     let model = |text: &str| {
         let seed = text.bytes().fold(1_u64, |seed, byte| seed.wrapping_mul(31) ^ u64::from(byte));
         Some(Random(seed | 1).vector())
@@ -183,8 +184,8 @@ fn hear(store: &Arc<Store>, first: usize, now: u64) -> f64 {
                 batch(PROJECTS[0], first..first + SENT, |number| missing(number, now - DAY));
             store.append(&batch).expect("an answer");
             milliseconds(time(|| {
-                let digested = gaps.digest(now).expect("an answer");
-                assert_eq!(digested.heard, SENT, "all of them are heard");
+                let extracted = gaps.extract_asks(now).expect("an answer");
+                assert_eq!(extracted.asks, SENT, "each call holds an ask");
             }))
         })
         .collect();

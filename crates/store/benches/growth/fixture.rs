@@ -1,4 +1,4 @@
-//! A store, and what has to live as long as it.
+//! A store with the folder or server that it needs.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,44 +9,44 @@ use tempfile::TempDir;
 
 pub(crate) struct Fixture {
     pub(crate) store: Arc<Store>,
-    kept: Kept,
+    backing: Backing,
 }
 
-enum Kept {
+enum Backing {
     Folder(TempDir),
     Server { server: Postgres, url: String },
 }
 
 impl Fixture {
     pub(crate) fn new(on: &str) -> Self {
-        let (location, kept) = if on == "PostgreSQL" {
-            // With its own settings: what it answers has reached the disk.
+        let (location, backing) = if on == "PostgreSQL" {
+            // With the server's default settings, by which commits reach the disk.
             let server = Postgres::start(&[]);
             let url = server.database();
-            (url.clone(), Kept::Server { server, url })
+            (url.clone(), Backing::Server { server, url })
         } else {
             let folder = TempDir::new().expect("a folder");
-            (folder.path().to_str().expect("a path").to_owned(), Kept::Folder(folder))
+            (folder.path().to_str().expect("a path").to_owned(), Backing::Folder(folder))
         };
         let location: Location = location.parse().expect("a location");
-        Self { store: Arc::new(Store::connect(&location).expect("a store")), kept }
+        Self { store: Arc::new(Store::connect(&location).expect("a store")), backing }
     }
 
-    /// Lets a server learn what it was filled with, which it would come to by itself in a minute.
+    /// Updates the server's statistics, which autovacuum would do a minute later.
     pub(crate) fn settle(&self) {
-        if let Kept::Server { server, url } = &self.kept {
+        if let Backing::Server { server, url } = &self.backing {
             server.query(url, "VACUUM ANALYZE");
         }
     }
 
-    /// What the store takes on the disk: the file and its log, or the tables and indexes.
+    /// Disk usage: the file and its log, or the tables and indexes.
     pub(crate) fn disk_mb(&self) -> f64 {
-        let bytes: u64 = match &self.kept {
-            Kept::Server { server, url } => {
+        let bytes: u64 = match &self.backing {
+            Backing::Server { server, url } => {
                 let size = server.query(url, "SELECT pg_database_size(current_database())");
                 size.parse().expect("a number")
             }
-            Kept::Folder(folder) => {
+            Backing::Folder(folder) => {
                 let files = fs::read_dir(folder.path()).expect("a folder");
                 files.map(|file| file.expect("a file").metadata().expect("a size").len()).sum()
             }

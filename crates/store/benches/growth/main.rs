@@ -1,7 +1,7 @@
-//! What a number of calls, of skills or of vectors takes in a store, in time and in memory:
+//! Time and memory that a number of calls, skills or vectors takes in a store:
 //! `cargo bench --workspace --bench growth -- events PostgreSQL 100000`.
 //!
-//! One process for each number, so that the memory is its own. Prints a line of JSON.
+//! One process per number, so that memory can be measured. Prints a line of JSON.
 
 mod events;
 mod fixture;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let named = |name: &str| words.iter().any(|word| word == name);
-    // Whoever runs all targets as tests names no number.
+    // `cargo test --all-targets` runs it without a number.
     let Some(size) = words.iter().find_map(|word| word.parse::<usize>().ok()) else { return };
     let measure: fn(&Fixture, usize) -> Figures = if named("events") {
         events::measure
@@ -36,7 +36,7 @@ fn main() {
     println!("{figures}");
 }
 
-/// The median of many rounds, in milliseconds, after one that is not counted.
+/// The median of several rounds in milliseconds, after one to warm up.
 fn median_ms(rounds: usize, mut run: impl FnMut()) -> f64 {
     run();
     let mut times: Vec<Duration> = (0..rounds).map(|_| time(&mut run)).collect();
@@ -54,7 +54,7 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// What the process holds, without the server if there is one.
+/// Memory of this process; that of a database server is not included.
 fn memory_mb(line: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|found| found.starts_with(line)).unwrap_or_default();
@@ -77,7 +77,7 @@ impl Random {
         drawn.join(" ")
     }
 
-    /// Of length 1, as the model makes them.
+    /// Of length 1, like the model's.
     fn vector(&mut self) -> Vec<f32> {
         let vector: Vec<f32> = (0..384).map(|_| self.below(2_001) as f32 - 1_000.0).collect();
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();

@@ -1,4 +1,4 @@
-//! Skills of many agents: each agent has a hundred, and each skill is had by ten agents.
+//! Skills of many agents: each agent has a hundred skills, and each skill belongs to ten agents.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use crate::{Figures, Random, median_ms, memory_mb, milliseconds, time};
 const HELD: usize = 100;
 /// Agents that have the same skill.
 const SHARED: usize = 10;
-/// Rows that are taken in together.
+/// Rows per import.
 const CHUNK: usize = 10_000;
 const READS: usize = 101;
 const SEARCHES: usize = 5;
@@ -54,7 +54,7 @@ pub(crate) fn measure(fixture: &Fixture, size: usize) -> Figures {
     let mut next = 0;
     let new_ms = median_ms(WRITES, || {
         next += 1;
-        let agent = AddAgentRequest { name: format!("a new one {next}"), id: None };
+        let agent = AddAgentRequest { name: format!("new agent {next}"), id: None };
         register(registry.add_agent(&agent).expect("an agent").agent.id);
     });
     json!({
@@ -88,7 +88,7 @@ fn skill(number: usize) -> String {
     format!("{words}-{number}")
 }
 
-/// Adds rows the quick way, as an import does.
+/// Adds rows by an import, which is faster than registration.
 fn fill(store: &Store, size: usize, different: usize) {
     for first in (0..size).step_by(CHUNK) {
         let mut file = Vec::new();

@@ -1,4 +1,4 @@
-//! Vectors that are remembered from one run to the next: what a start takes that computes none.
+//! Stored vectors: what it takes to start without computing any.
 
 use std::time::Duration;
 

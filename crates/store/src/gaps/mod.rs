@@ -1,18 +1,17 @@
-//! Calls, what was missing in them, and what was proposed: the memory of the gaps room.
+//! Recorded calls, gaps and proposals: the storage of `kenning-gaps`.
 
-mod book;
+mod events;
+mod extraction;
 mod forget;
-mod hear;
-mod log;
+mod gap;
 mod pages;
 mod proposals;
 
 use std::borrow::Cow;
 
-use kenning_gaps::ask::Ask;
 use kenning_gaps::ports::{
-    Appended, EventStore, GapPage, GapStore, KeptAsk, Looked, Mend, Place, PortError,
-    ProposalStore, Removed, Waiting, Wanted, Window,
+    Appended, AssignGaps, EventStore, Extraction, GapPage, GapQuery, GapStore, PendingCall,
+    PortError, ProposalStore, RemoveWords, Removed, StoredAsk, Window,
 };
 use kenning_gaps::session::Recorded;
 use kenning_gaps::{Batch, Error, Gap, Proposal};
@@ -21,43 +20,44 @@ use crate::Store;
 
 impl EventStore for Store {
     fn append(&self, batch: &Batch) -> Result<Appended, PortError> {
-        self.runtime().block_on(log::append(&self.pool, batch)).map_err(PortError::new)
+        self.runtime().block_on(events::append(&self.pool, batch)).map_err(PortError::new)
     }
 
     fn events(&self, window: &Window) -> Result<Vec<Recorded>, PortError> {
-        self.runtime().block_on(log::events(&self.pool, window)).map_err(PortError::new)
-    }
-
-    fn misses(&self, window: &Window) -> Result<Vec<Ask>, PortError> {
-        self.runtime().block_on(log::misses(&self.pool, window)).map_err(PortError::new)
+        self.runtime().block_on(events::select(&self.pool, window)).map_err(PortError::new)
     }
 
     fn note_tools(&self, project_id: &str, tools: &[String], at: u64) -> Result<(), PortError> {
-        let noted = log::note_tools(&self.pool, project_id, tools, at);
+        let noted = events::note_tools(&self.pool, project_id, tools, at);
         self.runtime().block_on(noted).map_err(PortError::new)
     }
 
     fn tools(&self, window: &Window) -> Result<Vec<String>, PortError> {
-        self.runtime().block_on(log::tools(&self.pool, window)).map_err(PortError::new)
+        self.runtime().block_on(events::tools(&self.pool, window)).map_err(PortError::new)
     }
 
-    fn forget_user(&self, user: &str, mend: Mend<'_>) -> Result<Removed, PortError> {
-        self.runtime().block_on(forget::user(&self.pool, user, mend)).map_err(PortError::new)
+    fn forget_user(&self, user: &str, remove_words: RemoveWords<'_>) -> Result<Removed, PortError> {
+        let forgotten = forget::user(&self.pool, user, remove_words);
+        self.runtime().block_on(forgotten).map_err(PortError::new)
     }
 
-    fn forget_before(&self, timestamp: u64, mend: Mend<'_>) -> Result<Removed, PortError> {
-        let forgotten = forget::before(&self.pool, timestamp, mend);
+    fn forget_before(
+        &self,
+        timestamp: u64,
+        remove_words: RemoveWords<'_>,
+    ) -> Result<Removed, PortError> {
+        let forgotten = forget::before(&self.pool, timestamp, remove_words);
         self.runtime().block_on(forgotten).map_err(PortError::new)
     }
 }
 
 impl GapStore for Store {
     fn gaps(&self, project_id: Option<&str>) -> Result<Vec<Gap>, PortError> {
-        self.runtime().block_on(book::gaps(&self.pool, project_id)).map_err(PortError::new)
+        self.runtime().block_on(gap::all(&self.pool, project_id)).map_err(PortError::new)
     }
 
-    fn some_gaps(&self, wanted: &Wanted<'_>) -> Result<GapPage, PortError> {
-        self.runtime().block_on(pages::some(&self.pool, wanted)).map_err(PortError::new)
+    fn gap_page(&self, query: &GapQuery<'_>) -> Result<GapPage, PortError> {
+        self.runtime().block_on(pages::page(&self.pool, query)).map_err(PortError::new)
     }
 
     fn projects(&self) -> Result<Vec<String>, PortError> {
@@ -69,11 +69,11 @@ impl GapStore for Store {
     }
 
     fn gap(&self, id: &str) -> Result<Option<Gap>, PortError> {
-        self.runtime().block_on(book::gap(&self.pool, id)).map_err(PortError::new)
+        self.runtime().block_on(gap::one(&self.pool, id)).map_err(PortError::new)
     }
 
-    fn asks(&self, gap_ids: &[String], limit: usize) -> Result<Vec<KeptAsk>, PortError> {
-        self.runtime().block_on(book::asks(&self.pool, gap_ids, limit)).map_err(PortError::new)
+    fn asks(&self, gap_ids: &[String], limit: usize) -> Result<Vec<StoredAsk>, PortError> {
+        self.runtime().block_on(gap::asks(&self.pool, gap_ids, limit)).map_err(PortError::new)
     }
 
     fn change_gaps(
@@ -81,21 +81,21 @@ impl GapStore for Store {
         project_id: &str,
         change: &mut dyn FnMut(&mut Vec<Gap>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        Ok(self.runtime().block_on(book::change(&self.pool, project_id, change))?)
+        Ok(self.runtime().block_on(gap::change(&self.pool, project_id, change))?)
     }
 
-    fn waiting(&self, now: u64, limit: usize) -> Result<Vec<Waiting>, PortError> {
-        self.runtime().block_on(hear::waiting(&self.pool, now, limit)).map_err(PortError::new)
+    fn pending_calls(&self, now: u64, limit: usize) -> Result<Vec<PendingCall>, PortError> {
+        self.runtime().block_on(extraction::pending(&self.pool, now, limit)).map_err(PortError::new)
     }
 
-    fn hear(
+    fn commit_extraction(
         &self,
         project_id: &str,
-        looked: &Looked,
-        place: Place<'_>,
+        extraction: &Extraction,
+        assign: AssignGaps<'_>,
     ) -> Result<usize, PortError> {
-        let heard = hear::hear(&self.pool, project_id, looked, place);
-        self.runtime().block_on(heard).map_err(PortError::new)
+        let committed = extraction::commit(&self.pool, project_id, extraction, assign);
+        self.runtime().block_on(committed).map_err(PortError::new)
     }
 }
 
@@ -138,12 +138,12 @@ impl From<Refusal> for Error {
     }
 }
 
-/// A server refuses what no text should have.
+/// PostgreSQL refuses NUL characters in texts.
 fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-/// Numbers in databases have signs; none of ours is so large that it matters.
+/// Database integers are signed; none of our numbers comes near the limit.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -152,7 +152,7 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// What was written by another version, and cannot be read by this one.
+/// For JSON that another version wrote and this one cannot read.
 fn unreadable(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Decode(Box::new(error))
 }

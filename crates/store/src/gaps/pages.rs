@@ -1,15 +1,15 @@
-//! A page of many gaps: filtered, ordered and counted where they lie.
+//! A page of many gaps: filtered, ordered and counted by the database.
 
 use kenning_gaps::Gap;
 use kenning_gaps::list::Standing;
-use kenning_gaps::ports::{GapPage, Order, Wanted};
+use kenning_gaps::ports::{GapPage, GapQuery, Order};
 use sqlx::QueryBuilder;
 
 use super::{signed, storable, unreadable, unsigned};
 use crate::engine::{Pool, on};
 
-/// Adds which gaps are wanted to a query.
-macro_rules! push_wanted {
+/// Adds the filters to a query.
+macro_rules! push_filter {
     ($query:expr, $wanted:expr) => {{
         if let Some(project_id) = $wanted.project_id {
             $query.push(" AND g.project_id = ").push_bind(storable(project_id));
@@ -32,18 +32,18 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// Which they are is read from an index; only those of the page are read whole.
-pub(super) async fn some(pool: &Pool, wanted: &Wanted<'_>) -> Result<GapPage, sqlx::Error> {
+/// Selects the ids from an index, and reads only the bodies of the page.
+pub(super) async fn page(pool: &Pool, wanted: &GapQuery<'_>) -> Result<GapPage, sqlx::Error> {
     let total: i64 = on!(pool, |pool| {
         let mut query = QueryBuilder::new("SELECT count(*) FROM gaps g WHERE 1 = 1");
-        push_wanted!(query, wanted);
+        push_filter!(query, wanted);
         query.build_query_scalar().fetch_one(pool).await?
     });
     let bodies: Vec<String> = on!(pool, |pool| {
         let mut query = QueryBuilder::new(
             "SELECT g.body FROM gaps g WHERE g.id IN (SELECT g.id FROM gaps g WHERE 1 = 1",
         );
-        push_wanted!(query, wanted);
+        push_filter!(query, wanted);
         query.push(order(wanted.order));
         query.push(" LIMIT ").push_bind(signed(wanted.limit as u64));
         query.push(" OFFSET ").push_bind(signed(wanted.offset as u64));
@@ -63,7 +63,7 @@ pub(super) async fn projects(pool: &Pool) -> Result<Vec<String>, sqlx::Error> {
 
 pub(super) async fn merged_into(pool: &Pool, id: &str) -> Result<Vec<Gap>, sqlx::Error> {
     let bodies: Vec<String> = on!(pool, |pool| {
-        // The second condition is the index's own.
+        // The second condition is that of the partial index.
         let query =
             "SELECT body FROM gaps WHERE merged_into = $1 AND merged_into <> '' ORDER BY id";
         sqlx::query_scalar(query).bind(storable(id)).fetch_all(pool).await?

@@ -1,9 +1,9 @@
-//! Knowledge that waits for a person.
+//! Knowledge proposals.
 
 use kenning_gaps::{Error, Proposal};
 
 use super::{Refusal, signed, storable, unreadable};
-use crate::engine::{Lock, Pool, Work, on};
+use crate::engine::{Lock, Pool, Tx, on};
 
 pub(super) async fn all(pool: &Pool) -> Result<Vec<Proposal>, sqlx::Error> {
     let rows: Vec<String> = on!(pool, |pool| {
@@ -14,23 +14,23 @@ pub(super) async fn all(pool: &Pool) -> Result<Vec<Proposal>, sqlx::Error> {
 }
 
 pub(super) async fn one(pool: &Pool, id: &str) -> Result<Option<Proposal>, sqlx::Error> {
-    let mut work = pool.read().await?;
-    find(&mut work, id).await
+    let mut tx = pool.read().await?;
+    find(&mut tx, id).await
 }
 
 pub(super) async fn add(pool: &Pool, proposal: &Proposal) -> Result<Proposal, sqlx::Error> {
-    let mut work = pool.write_durably().await?;
+    let mut tx = pool.write_durably().await?;
     let body = written(proposal)?;
-    on!(&mut work, |work| {
+    on!(&mut tx, |tx| {
         let query = sqlx::query(
             "INSERT INTO proposals (id, proposed_at, body) VALUES ($1, $2, $3) \
              ON CONFLICT (id) DO NOTHING",
         );
         let query = query.bind(&proposal.id).bind(signed(proposal.proposed_at)).bind(body);
-        query.execute(&mut **work).await?;
+        query.execute(&mut **tx).await?;
     });
-    let kept = find(&mut work, &proposal.id).await?;
-    work.commit().await?;
+    let kept = find(&mut tx, &proposal.id).await?;
+    tx.commit().await?;
     kept.ok_or(sqlx::Error::RowNotFound)
 }
 
@@ -39,23 +39,23 @@ pub(super) async fn change(
     id: &str,
     change: &mut dyn FnMut(&mut Proposal) -> Result<(), Error>,
 ) -> Result<(), Refusal> {
-    let mut work = pool.write_durably().await?;
-    work.lock(Lock::Proposal(&storable(id))).await?;
-    let found = find(&mut work, id).await?;
+    let mut tx = pool.write_durably().await?;
+    tx.lock(Lock::Proposal(&storable(id))).await?;
+    let found = find(&mut tx, id).await?;
     let mut proposal = found.ok_or_else(|| Error::ProposalNotFound { id: id.to_owned() })?;
     change(&mut proposal)?;
     let body = written(&proposal)?;
-    on!(&mut work, |work| {
+    on!(&mut tx, |tx| {
         let query = sqlx::query("UPDATE proposals SET body = $1 WHERE id = $2");
-        query.bind(body).bind(id).execute(&mut **work).await?;
+        query.bind(body).bind(id).execute(&mut **tx).await?;
     });
-    Ok(work.commit().await?)
+    Ok(tx.commit().await?)
 }
 
-async fn find(work: &mut Work<'_>, id: &str) -> Result<Option<Proposal>, sqlx::Error> {
-    let body: Option<String> = on!(work, |work| {
+async fn find(tx: &mut Tx<'_>, id: &str) -> Result<Option<Proposal>, sqlx::Error> {
+    let body: Option<String> = on!(tx, |tx| {
         let query = sqlx::query_scalar("SELECT body FROM proposals WHERE id = $1");
-        query.bind(storable(id)).fetch_optional(&mut **work).await?
+        query.bind(storable(id)).fetch_optional(&mut **tx).await?
     });
     body.as_deref().map(read).transpose()
 }

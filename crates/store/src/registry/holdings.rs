@@ -1,28 +1,28 @@
-//! Who has what.
+//! Which agents have which capabilities.
 
 use kenning_registry::store::{Activity, Filter, Held, Holding, Page, Skill};
 use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 
 use super::{CapabilityRow, Refusal, count, parsed};
-use crate::engine::{Pool, Work, on};
+use crate::engine::{Pool, Tx, on};
 
-/// Most parameters of one statement that both databases take.
+/// Parameters of one statement that both databases accept.
 const MAX_NAMES: usize = 30_000;
 
 pub(super) async fn of_agent(pool: &Pool, agent_id: i64) -> Result<Held, Refusal> {
-    let mut work = pool.read().await?;
-    let revision: Option<i64> = on!(&mut work, |work| {
+    let mut tx = pool.read().await?;
+    let revision: Option<i64> = on!(&mut tx, |tx| {
         let revision = "SELECT revision FROM agents WHERE id = $1";
-        sqlx::query_scalar(revision).bind(agent_id).fetch_optional(&mut **work).await?
+        sqlx::query_scalar(revision).bind(agent_id).fetch_optional(&mut **tx).await?
     });
     let revision = Revision(revision.ok_or(Error::AgentNotFound { id: agent_id })?);
-    let rows: Vec<CapabilityRow> = on!(&mut work, |work| {
+    let rows: Vec<CapabilityRow> = on!(&mut tx, |tx| {
         let held = sqlx::query_as(
             "SELECT id, skill_name, version, active, metadata, registered_at, updated_at \
              FROM agent_capabilities WHERE agent_id = $1 ORDER BY skill_name",
         );
-        held.bind(agent_id).fetch_all(&mut **work).await?
+        held.bind(agent_id).fetch_all(&mut **tx).await?
     });
     let capabilities = rows.into_iter().map(Capability::from).collect();
     Ok(Held { capabilities, revision })
@@ -37,7 +37,7 @@ struct HoldingRow {
     agent_name: String,
 }
 
-/// Adds the filter's conditions to a query over `c`.
+/// Adds the filters to a query over `c`.
 macro_rules! push_filter {
     ($query:expr, $filter:expr) => {{
         if let Some(name) = &$filter.skill_name {
@@ -57,24 +57,24 @@ pub(super) async fn of_all(
     filter: &Filter,
     page: &Page,
 ) -> Result<(Vec<Holding>, usize), Refusal> {
-    let mut work = pool.read().await?;
-    let total: i64 = on!(&mut work, |work| {
+    let mut tx = pool.read().await?;
+    let total: i64 = on!(&mut tx, |tx| {
         let mut query = QueryBuilder::new(
             "SELECT count(DISTINCT c.skill_name) FROM agent_capabilities c WHERE 1 = 1",
         );
         push_filter!(query, filter);
-        query.build_query_scalar().fetch_one(&mut **work).await?
+        query.build_query_scalar().fetch_one(&mut **tx).await?
     });
-    let rows = rows_of_page(&mut work, filter, page).await?;
+    let rows = rows_of_page(&mut tx, filter, page).await?;
     Ok((rows.into_iter().map(Holding::from).collect(), count(total)))
 }
 
 async fn rows_of_page(
-    work: &mut Work<'_>,
+    tx: &mut Tx<'_>,
     filter: &Filter,
     page: &Page,
 ) -> Result<Vec<HoldingRow>, sqlx::Error> {
-    on!(work, |work| {
+    on!(tx, |tx| {
         let mut query = QueryBuilder::new(
             "SELECT c.skill_name, c.version, c.active, c.agent_id, a.name AS agent_name \
              FROM agent_capabilities c JOIN agents a ON a.id = c.agent_id WHERE 1 = 1",
@@ -113,7 +113,7 @@ async fn rows_of_page(
                 query.push(") ORDER BY c.skill_name, c.agent_id");
             }
         }
-        query.build_query_as().persistent(false).fetch_all(&mut **work).await
+        query.build_query_as().persistent(false).fetch_all(&mut **tx).await
     })
 }
 
@@ -125,14 +125,14 @@ struct SkillRow {
 }
 
 pub(super) async fn skills(pool: &Pool, filter: &Filter) -> Result<Vec<Skill>, Refusal> {
-    let mut work = pool.read().await?;
-    let rows: Vec<SkillRow> = on!(&mut work, |work| {
+    let mut tx = pool.read().await?;
+    let rows: Vec<SkillRow> = on!(&mut tx, |tx| {
         let mut query = QueryBuilder::new(
             "SELECT DISTINCT c.skill_name, c.version, c.metadata \
              FROM agent_capabilities c WHERE 1 = 1",
         );
         push_filter!(query, filter);
-        query.build_query_as().fetch_all(&mut **work).await?
+        query.build_query_as().fetch_all(&mut **tx).await?
     });
     Ok(rows.into_iter().map(Skill::from).collect())
 }

@@ -1,4 +1,4 @@
-//! Agents and their capabilities: the registry's store.
+//! Agents and their capabilities: the storage of `kenning-registry`.
 
 mod agents;
 mod change;
@@ -60,7 +60,8 @@ impl RegistryStore for Store {
 }
 
 impl Store {
-    /// Active skills that were registered or changed since then, the newest so many of them.
+    /// Active skills that were registered or changed since `at`; the newest if there are more than
+    /// `limit`.
     pub fn skills_since(&self, at: Timestamp, limit: usize) -> Result<Vec<Skill>, StoreError> {
         Ok(self.runtime().block_on(holdings::skills_since(&self.pool, at, limit))?)
     }
@@ -123,7 +124,7 @@ impl From<CapabilityRow> for Capability {
     }
 }
 
-/// What somebody else wrote there is no metadata.
+/// Text that is no JSON object, because another program wrote it, counts as no metadata.
 fn parsed(metadata: Option<&str>) -> Option<Metadata> {
     metadata.and_then(|text| serde_json::from_str(text).ok())
 }

@@ -22,6 +22,7 @@ fn observed(outcome: Result<Value, String>) -> Observed<'static> {
             text: "wanted a PDF for a@b.co".to_owned(),
             source: IntentSource::Native,
         }),
+        missed: Some("a PDF for a@b.co".to_owned()),
         outcome: outcome.map(Cow::Owned),
         started: UNIX_EPOCH + Duration::from_millis(1_700_000_000_123),
         duration: Duration::from_micros(7_900),
@@ -73,6 +74,7 @@ fn dropping_the_last_recorder_ships_redacted_calls() {
     let arguments = json!({"to": "[REDACTED_EMAIL]", "password": "[REDACTED_FIELD]"});
     assert_eq!(done.arguments, arguments);
     assert_eq!(done.intent.as_deref(), Some("wanted a PDF for [REDACTED_EMAIL]"));
+    assert_eq!(done.missed.as_deref(), Some("a PDF for [REDACTED_EMAIL]"));
     assert_eq!(done.intent_source, Some(IntentSource::Native));
     assert_eq!(done.result, Some(json!({"sent": "to [REDACTED_EMAIL]"})));
     assert_eq!(done.user_id.as_deref(), Some("u1"));

@@ -6,7 +6,7 @@ use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Coverage, Indexer, NoCache, VectorCache};
 use kenning_settings::{Layers, Settings};
-use kenning_store::{Location, Look, Schema, Store};
+use kenning_store::{Location, ReadOnly, Schema, Store};
 
 use super::Check;
 use crate::commands::context::store_location;
@@ -79,12 +79,12 @@ fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
         }
         Err(failure) => return (Check::fail("store", failure), None),
     };
-    match Store::look(&location) {
-        Ok(Look::Absent { place }) => (
+    match Store::open_read_only(&location) {
+        Ok(ReadOnly::Absent { place }) => (
             Check::ok("store", format!("{place} does not exist yet; the first use creates it")),
             None,
         ),
-        Ok(Look::Present { store, schema }) => {
+        Ok(ReadOnly::Present { store, schema }) => {
             let check = schema_check(store.place(), schema);
             (check, (schema.found > 0).then_some(store))
         }

@@ -136,7 +136,7 @@ impl Recording {
 }
 
 fn extract_asks(gaps: &Gaps) {
-    if let Err(error) = gaps.digest(now()) {
+    if let Err(error) = gaps.extract_asks(now()) {
         tracing::warn!(%error, "asks could not be extracted from recorded calls; trying again");
     }
 }
@@ -144,7 +144,7 @@ fn extract_asks(gaps: &Gaps) {
 fn delete_old(gaps: &Gaps, store: &Store, keep: Option<Duration>) {
     let Some(keep) = keep else { return };
     let since = now().saturating_sub(u64::try_from(keep.as_millis()).unwrap_or(u64::MAX));
-    if let Err(error) = gaps.keep(since, now()) {
+    if let Err(error) = gaps.forget_before(since, now()) {
         tracing::warn!(%error, "calls past their retention could not be deleted; trying again");
     }
     if let Err(error) = store.forget_usage_before(since) {
@@ -188,6 +188,7 @@ impl CallRecorder for OwnCalls {
             tool: call.tool,
             arguments: Value::Object(call.arguments),
             intent,
+            missed: call.missed,
             outcome: call.outcome,
             started: SystemTime::now().checked_sub(call.duration).unwrap_or(SystemTime::UNIX_EPOCH),
             duration: call.duration,
