@@ -101,7 +101,7 @@ pub(crate) fn status(code: &str) -> StatusCode {
     }
 }
 
-/// The schema of errors that have a code, a message and a hint.
+/// An error with a code, a message and a hint.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Hinted")]
 pub struct HintedError {

@@ -11,7 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use kenning_app::{
-    Answer, AppState, Call, CallError, Effect, Inventory, JsonObject, Operation, Route, Surface,
+    Answer, AppState, Call, CallError, Effect, Fault, Inventory, JsonObject, Operation, Route,
+    Surface,
 };
 use kenning_registry::Revision;
 use serde_json::Value;
@@ -30,13 +31,16 @@ pub(crate) struct Endpoint {
     pub(crate) operation: Operation,
     pub(crate) route: Route,
     pub(crate) request: JsonObject,
+    /// Whether the contract of its errors has a hint. Where it has none, it is fixed to the letter.
+    hints: bool,
 }
 
 pub(crate) fn endpoints(inventory: &Inventory) -> Vec<Arc<Endpoint>> {
     let routed = inventory.operations.iter().filter_map(|operation| {
         let (operation, route) = (operation.clone(), operation.route.clone()?);
         let request = operation.request_schema().as_object().cloned().unwrap_or_default();
-        Some(Arc::new(Endpoint { operation, route, request }))
+        let hints = operation.error_schema()["properties"].get("hint").is_some();
+        Some(Arc::new(Endpoint { operation, route, request, hints }))
     });
     routed.collect()
 }
@@ -69,7 +73,7 @@ async fn respond_to(
     let call = Call { expected, ..Call::new(Surface::Rest, arguments) };
     match app.call(&endpoint.operation, call).await {
         Ok(answer) => Ok(endpoint.respond(&parts.headers, answer)),
-        Err(CallError::Fault(fault)) => Ok((fault.status(), axum::Json(fault)).into_response()),
+        Err(CallError::Fault(fault)) => Ok(endpoint.fail(fault)),
         Err(CallError::Refused(refused)) => Err(refused.into()),
     }
 }
@@ -145,6 +149,12 @@ impl Endpoint {
             Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
             _ => false,
         }
+    }
+
+    fn fail(&self, fault: Fault) -> Response {
+        let status = fault.status();
+        let hint = fault.hint.filter(|_| self.hints);
+        (status, axum::Json(Fault { hint, ..fault })).into_response()
     }
 
     fn respond(&self, asked: &HeaderMap, answer: Answer) -> Response {

@@ -204,7 +204,7 @@ async fn proposals_become_files_only_when_a_person_accepts() {
     let other = call(&client, "propose_knowledge", propose("COFFEE.md")).await;
     let id = other["proposal"]["id"].as_str().unwrap();
     let taken = project.run(&["proposals", "accept", id]);
-    assert!(taken.err.contains("is there already"), "{taken:?}");
+    assert!(taken.err.contains("`COFFEE.md` already exists"), "{taken:?}");
     project.json(&["proposals", "reject", id, "--reason", "we have it"]);
     assert_eq!(project.json(&["proposals"])["proposals"], json!([]));
     let turned_down = call(&client, "propose_knowledge", propose("guides/DECAF.md")).await;
