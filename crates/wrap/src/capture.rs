@@ -37,16 +37,24 @@ struct Queue {
     identity: Identity,
     listed: BTreeSet<String>,
     listed_changed: bool,
-    closing: bool,
-    /// The shipper's thread has ended.
-    done: bool,
-    /// Nothing waits for the sink any more.
-    abandoned: bool,
+    phase: Phase,
     recorded: u64,
     delivered: u64,
     dropped: u64,
     /// How many dropped calls the log tells of.
     dropped_logged: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    #[default]
+    Open,
+    /// The shipper sends what is left.
+    Closing,
+    /// The shipper still does, but nothing waits for it any more.
+    Abandoned,
+    /// The shipper's thread has ended.
+    Ended,
 }
 
 /// What the shipper wakes up for.
@@ -69,12 +77,9 @@ pub struct Tally {
 impl Queue {
     fn tally(&self) -> Tally {
         // A sink that takes a batch after all, late, corrects the count.
-        let dropped = if self.abandoned { self.recorded - self.delivered } else { self.dropped };
+        let is_over = self.phase >= Phase::Abandoned;
+        let dropped = if is_over { self.recorded - self.delivered } else { self.dropped };
         Tally { recorded: self.recorded, dropped }
-    }
-
-    fn end(&mut self) {
-        (self.done, self.abandoned) = (true, true);
     }
 
     fn drain(&mut self) -> Work {
@@ -85,7 +90,7 @@ impl Queue {
             finished: self.finished.drain(..).collect(),
             identity: self.identity.clone(),
             listed: listed.then(|| self.listed.iter().cloned().collect()),
-            closing: self.closing,
+            closing: self.phase >= Phase::Closing,
         }
     }
 }
@@ -152,7 +157,7 @@ impl Capture {
     pub(crate) fn push(&self, finished: Finished) {
         let mut queue = self.queue();
         queue.recorded += 1;
-        if queue.done {
+        if queue.phase == Phase::Ended {
             return;
         }
         queue.bytes += finished.size();
@@ -182,14 +187,15 @@ impl Capture {
     /// taken by then are counted as dropped, and logged.
     pub(crate) fn finish(&self, patience: Duration) {
         let mut queue = self.queue();
-        queue.closing = true;
+        queue.phase = queue.phase.max(Phase::Closing);
         self.wake.notify_all();
-        let waited = self.wake.wait_timeout_while(queue, patience, |queue| !queue.done);
+        let is_alive = |queue: &mut Queue| queue.phase < Phase::Ended;
+        let waited = self.wake.wait_timeout_while(queue, patience, is_alive);
         let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        queue.abandoned = true;
+        queue.phase = queue.phase.max(Phase::Abandoned);
         let Tally { recorded, dropped } = queue.tally();
         let logged = std::mem::replace(&mut queue.dropped_logged, dropped);
-        let timed_out = !queue.done;
+        let timed_out = queue.phase == Phase::Abandoned;
         drop(queue);
         if dropped > logged {
             let project = self.project_id.as_str();

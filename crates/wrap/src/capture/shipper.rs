@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kenning_gaps::{Batch, Event, Identity, Redactor};
 
-use super::{Capture, FLUSH_AT, MAX_BATCH, MAX_EVENTS, Work};
+use super::{Capture, FLUSH_AT, MAX_BATCH, MAX_EVENTS, Phase, Work};
 use crate::sink::{Sink, SinkError};
 
 const FLUSH_AFTER: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ impl Drop for Shipper {
         if std::thread::panicking() {
             tracing::error!("the sink panicked; no more calls are recorded");
         }
-        self.capture.queue().end();
+        self.capture.queue().phase = Phase::Ended;
         self.capture.wake.notify_all();
     }
 }
@@ -84,7 +84,7 @@ impl Shipper {
                 FLUSH_AT.. => Some(begun + MIN_INTERVAL),
                 _ => queue.since.map(|since| since + FLUSH_AFTER),
             };
-            if queue.closing || due.is_some_and(|due| due <= now) {
+            if queue.phase >= Phase::Closing || due.is_some_and(|due| due <= now) {
                 return queue.drain();
             }
             let timeout = due.map_or(Duration::MAX, |due| due - now);
