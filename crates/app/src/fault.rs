@@ -226,3 +226,24 @@ impl OperationError for kenning_compose::Error {
         Self::invalid(argument.unwrap_or(WHOLE_REQUEST), problem).into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::Inventory;
+
+    use super::*;
+
+    /// Codes and statuses are a contract: programs match on them.
+    #[test]
+    fn every_error_keeps_its_status() {
+        let inventory = Inventory::full();
+        let errors = inventory.operations.iter().flat_map(|operation| operation.errors);
+        let statuses: BTreeMap<&str, u16> = errors
+            .chain([&UNAVAILABLE])
+            .map(|error| (error.code, status(error.code).as_u16()))
+            .collect();
+        insta::assert_json_snapshot!(statuses);
+    }
+}

@@ -24,11 +24,12 @@ impl Capacity {
     /// One client on standard streams: the limits of the specification.
     pub const STDIO: Self = Self { concurrent: 10, waiting: 100, timeout: Duration::from_secs(30) };
 
-    /// Many clients over HTTP. Most work is computing, so the number of requests at once follows the
-    /// cores; what waits costs a connection and a few kilobytes.
-    pub fn http() -> Self {
+    /// Many clients over HTTP. Most work is computing, so by default the number of requests at once
+    /// follows the cores; what waits costs a connection and a few kilobytes.
+    pub fn http(concurrent: Option<NonZeroUsize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        Self { concurrent: (8 * cores).max(16), waiting: 1_000, ..Self::STDIO }
+        let concurrent = concurrent.map_or((8 * cores).max(16), NonZeroUsize::get);
+        Self { concurrent, waiting: 1_000, ..Self::STDIO }
     }
 
     /// The capacity, as clients are told.

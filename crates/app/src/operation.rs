@@ -131,7 +131,7 @@ pub struct Progress {
     pub message: String,
 }
 
-/// Where progress goes. Once the receiver is gone, nobody waits for the answer any more.
+/// Where progress goes. A receiver that is gone means that the caller no longer waits for the answer.
 pub type ProgressSender = UnboundedSender<Progress>;
 
 impl Context {

@@ -124,24 +124,6 @@ pub struct ErrorBody {
     pub hint: Option<String>,
 }
 
-impl Code {
-    pub fn http_status(self) -> u16 {
-        match self {
-            Self::ConfigNotFound
-            | Self::ContentNotFound
-            | Self::DraftNotFound
-            | Self::GeneratorNotFound
-            | Self::SchemaNotFound
-            | Self::FileNotFound => 404,
-            Self::ConfigExists | Self::OutputChanged | Self::ContentReferenced => 409,
-            Self::LimitExceeded => 413,
-            Self::GeneratorUnavailable | Self::SourceFailed | Self::ModelFailed => 503,
-            Self::StorageError => 500,
-            _ => 400,
-        }
-    }
-}
-
 impl Error {
     pub fn invalid(argument: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::InvalidArgument { argument: argument.into(), problem: problem.into() }

@@ -44,15 +44,6 @@ pub enum Code {
 }
 
 impl Code {
-    pub fn http_status(self) -> u16 {
-        match self {
-            Self::InvalidArgument => 400,
-            Self::GapNotFound | Self::ProposalNotFound => 404,
-            Self::InvalidState => 409,
-            Self::DatabaseError => 500,
-        }
-    }
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::GapNotFound => "GAP_NOT_FOUND",
@@ -100,10 +91,6 @@ impl Error {
             }
             Self::Port(_) => Code::DatabaseError,
         }
-    }
-
-    pub fn http_status(&self) -> u16 {
-        self.code().http_status()
     }
 
     /// The error as callers see it.

@@ -19,7 +19,7 @@ pub struct GapsRequest {
     pub project_id: Option<String>,
     /// Only those in this state; open ones unless said otherwise
     pub status: Standing,
-    /// Only those that were heard like this first
+    /// Only gaps that were first asked for in this way
     pub kind: Option<AskKind>,
     /// Maximum number of gaps; 50 unless said otherwise
     #[schemars(range(min = 1, max = MAX_GAPS))]
@@ -28,7 +28,7 @@ pub struct GapsRequest {
     pub offset: usize,
 }
 
-/// Where a gap stands, for those who look.
+/// The state of a gap, as a filter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -56,7 +56,7 @@ pub struct GapsResponse {
 pub struct ListedGap {
     pub id: String,
     pub project_id: String,
-    /// How it was heard first
+    /// How it was asked for first
     pub kind: AskKind,
     /// What is missing, in the words of those who missed it
     pub label: String,

@@ -59,16 +59,6 @@ pub struct ErrorBody {
 }
 
 impl Code {
-    pub fn http_status(self) -> u16 {
-        match self {
-            Self::InvalidSemver | Self::InvalidArgument => 400,
-            Self::AgentNotFound | Self::CapabilityNotFound => 404,
-            Self::DuplicateCapability | Self::AgentExists => 409,
-            Self::PreconditionFailed => 412,
-            Self::DatabaseError => 500,
-        }
-    }
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AgentNotFound => "AGENT_NOT_FOUND",
@@ -103,10 +93,6 @@ impl Error {
             Self::Changed { .. } => Code::PreconditionFailed,
             Self::Database(_) => Code::DatabaseError,
         }
-    }
-
-    pub fn http_status(&self) -> u16 {
-        self.code().http_status()
     }
 
     pub fn details(&self) -> Value {

@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 use crate::{Error, Layers, Sources, parse_age};
 
+const MAX_CONCURRENT_REQUESTS: usize = 256;
+
 #[derive(Debug, Deserialize)]
 pub struct Settings {
     pub knowledge_base: KnowledgeBase,
@@ -128,6 +130,7 @@ pub struct Server {
     pub read_only: bool,
     pub attach: bool,
     pub require_token: bool,
+    pub max_concurrent_requests: usize,
     pub drain_seconds: u64,
     pub grace_seconds: u64,
 }
@@ -166,6 +169,7 @@ impl Settings {
         let mut settings: Self = layers.deserialize()?;
         settings.check_discovery(layers)?;
         settings.check_index(layers)?;
+        settings.check_server(layers)?;
         if layers.single_base_wins() {
             settings.bases.clear();
         }
@@ -208,6 +212,15 @@ impl Settings {
         }
         if index.similarity_metric != "cosine" {
             return Err(layers.fault("index.similarity_metric", "only \"cosine\" is supported"));
+        }
+        Ok(())
+    }
+
+    /// Requests run on threads, of which a process has a limited number.
+    fn check_server(&self, layers: &Layers) -> Result<(), Error> {
+        if self.server.max_concurrent_requests > MAX_CONCURRENT_REQUESTS {
+            let problem = format!("it must be at most {MAX_CONCURRENT_REQUESTS}");
+            return Err(layers.fault("server.max_concurrent_requests", &problem));
         }
         Ok(())
     }

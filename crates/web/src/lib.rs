@@ -3,7 +3,7 @@
 //! [`rest`] serves the operations of `kenning-app`, [`openapi`] documents them. [`pages`] are HTML
 //! for people. [`ingest`] takes events that were recorded elsewhere. [`auth`] checks every request,
 //! by [`token`] wherever the server is not on a loopback address; [`login_throttle`] slows down
-//! whoever guesses tokens. [`monitoring`] is health, metrics, traces and shutdown. Errors outside
+//! clients that guess tokens. [`monitoring`] is health, metrics, traces and shutdown. Errors outside
 //! of an operation's contract are a [`problem`].
 //!
 //! This crate translates. What an answer says is decided behind the operations, in the domain

@@ -226,3 +226,35 @@ fn arguments(endpoint: &Endpoint) -> Markup {
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use kenning_app::Inventory;
+
+    use super::*;
+    use crate::rest;
+
+    /// The contract of every operation on one line: route, success, errors, and a hash of what its
+    /// part of the document says.
+    #[test]
+    fn every_operation_keeps_its_contract() {
+        let endpoints = rest::endpoints(&Inventory::full());
+        let document = document(&endpoints);
+        let mut lines: Vec<String> = endpoints.iter().map(|one| line(one, &document)).collect();
+        lines.sort();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    fn line(endpoint: &Endpoint, document: &Value) -> String {
+        let (method, path) = (endpoint.route.method.as_str(), &endpoint.route.path);
+        let described = &document["paths"][path.as_str()][method.to_lowercase()];
+        let statuses = described["responses"].as_object().expect("an object").keys();
+        let statuses: Vec<&str> = statuses.map(String::as_str).collect();
+        let hash = blake3::hash(described.to_string().as_bytes()).to_hex();
+        let mut line = format!("{path} {method} {}", endpoint.operation.name);
+        write!(line, " [{}] {}", statuses.join(" "), &hash[..16]).expect("a string can be written");
+        line
+    }
+}

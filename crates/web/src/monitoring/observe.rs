@@ -14,7 +14,7 @@ use super::{AdoptTrace, Shutdown};
 
 /// The target of spans for collectors: the binary exports these and does not log them.
 const TARGET: &str = "kenning::span";
-/// Probes and scrapes come all the time, and nobody wants to trace them.
+/// Probes and scrapes come all the time; their traces would hide the others.
 const NOT_TRACED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 /// The route of unknown paths: a path is text of the client and must not become a label.
 const NO_ROUTE: &str = "other";

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::raw::{Object, items};
@@ -91,20 +93,5 @@ fn header_text(text: &str) -> Option<HeaderValue> {
     if plain {
         return HeaderValue::from_str(text).ok();
     }
-    HeaderValue::from_str(&format!("=?base64?{}?=", base64(text.as_bytes()))).ok()
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let mut padded = [0; 4];
-        padded[1..=group.len()].copy_from_slice(group);
-        let bits = u32::from_be_bytes(padded);
-        for digit in 0..4 {
-            let six = usize::try_from(bits >> (18 - 6 * digit) & 63).unwrap_or_default();
-            text.push(if digit <= group.len() { char::from(DIGITS[six]) } else { '=' });
-        }
-    }
-    text
+    HeaderValue::from_str(&format!("=?base64?{}?=", BASE64.encode(text))).ok()
 }

@@ -8,6 +8,7 @@ mod recording;
 mod signals;
 mod toolsets;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use kenning_app::knowledge::file_uri;
@@ -163,7 +164,10 @@ impl Opened {
         };
         let (transport, capacity) = match transport {
             Transport::Stdio => (kenning_mcp::Transport::Stdio, Capacity::STDIO),
-            Transport::Http => (kenning_mcp::Transport::StatelessHttp, Capacity::http()),
+            Transport::Http => {
+                let concurrent = NonZeroUsize::new(context.settings.server.max_concurrent_requests);
+                (kenning_mcp::Transport::StatelessHttp, Capacity::http(concurrent))
+            }
         };
         let app = AppState::new(Inventory::full(), services, capacity, protocol());
         let server = Server::new(app.offering(selected), transport);

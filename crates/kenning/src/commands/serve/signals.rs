@@ -1,4 +1,4 @@
-//! How somebody tells the server to stop.
+//! Stop signals.
 
 use tokio_util::sync::CancellationToken;
 
@@ -8,7 +8,7 @@ const INTERRUPTED: i32 = 130;
 /// The first signal stops the server, which takes as long as it takes; a second one ends the
 /// process at once.
 ///
-/// Whoever calls this, inside a runtime, is heard from then on, even before the future runs.
+/// Must be called inside a runtime. Signals count from the call on, even before the future runs.
 pub(super) fn stop_on_signal(stop: CancellationToken) -> impl Future<Output = ()> + Send + 'static {
     let signals = Signals::new();
     attend(signals, stop)

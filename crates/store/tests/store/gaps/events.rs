@@ -145,5 +145,5 @@ pub(crate) fn ingests_the_events_that_can_be_read(fixture: &Fixture) {
     );
     assert!(kept[0].event.timestamp < NOW + HOUR, "a time in the future is capped");
     let error = gaps.ingest(b"[]", NOW).unwrap_err();
-    assert_eq!((error.code().as_str(), error.http_status()), ("INVALID_ARGUMENT", 400));
+    assert_eq!(error.code().as_str(), "INVALID_ARGUMENT");
 }

@@ -58,7 +58,7 @@ pub(crate) fn forgets_a_user(fixture: &Fixture) {
     assert_eq!(forget(&gaps, "bob"), ForgottenResponse { events: 2, asks: 1, gaps: 1 });
     assert_eq!(fixture.store().gaps(None).unwrap(), []);
     let unnamed = gaps.forget_user(&ForgetUserRequest { user: " ".into() });
-    assert_eq!(unnamed.unwrap_err().http_status(), 400);
+    assert_eq!(unnamed.unwrap_err().code().as_str(), "INVALID_ARGUMENT");
 }
 
 pub(crate) fn forgets_a_user_of_merged_gaps(fixture: &Fixture) {
