@@ -175,7 +175,13 @@ fn mute_gap() -> Operation {
     let run = |services: &Services, request: &MuteGapRequest, _: &mut Context| {
         services.gaps()?.mute(request, Services::now())
     };
-    decision("mute_gap", "/gaps/{id}/mute", GAPS, "Mute a gap, so that it is no longer listed as open", run)
+    decision(
+        "mute_gap",
+        "/gaps/{id}/mute",
+        GAPS,
+        "Mute a gap, so that it is no longer listed as open",
+        run,
+    )
 }
 
 fn merge_gap() -> Operation {

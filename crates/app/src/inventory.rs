@@ -74,7 +74,7 @@ impl Inventory {
             toolsets.contains(&operation.toolset)
                 && (access == Access::ReadWrite || operation.effect == Effect::Reads)
         });
-        self.resources.retain(|family| is_on(family.toolset()));
+        self.resources.retain(|family| is_on(family.family().toolset));
         self.prompts.retain(|prompt| toolsets.contains(&prompt.toolset));
         self.generators = self.generators.filter(|all| toolsets.contains(&all.toolset()));
         self.limits.retain(|limit| is_on(limit.toolset));
@@ -132,7 +132,7 @@ impl Inventory {
 
     pub fn family(&self, uri: &str) -> Option<&dyn ResourceFamily> {
         let (scheme, _) = uri.split_once("://")?;
-        self.resources.iter().map(AsRef::as_ref).find(|family| family.scheme() == scheme)
+        self.resources.iter().map(AsRef::as_ref).find(|one| one.family().scheme == scheme)
     }
 }
 

@@ -18,29 +18,12 @@ pub(crate) const JSON: &str = "application/json";
 
 /// All resources of one URI scheme.
 pub trait ResourceFamily: Send + Sync {
-    /// The part of the URI before `://`.
-    fn scheme(&self) -> &'static str;
-
-    /// The toolset it is switched on and off with; `None` if it is always there.
-    fn toolset(&self) -> Option<Toolset>;
-
-    /// In one line, for documents.
-    fn description(&self) -> &'static str;
-
-    fn templates(&self) -> Vec<Template>;
-
-    /// What the variables of the templates mean.
-    fn parameters(&self) -> Vec<Parameter>;
+    fn family(&self) -> &'static Family;
 
     /// Up to `limit` resources, in a fixed order, that come after the one with URI `after`.
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource>;
 
     fn read(&self, state: &AppState, uri: &str) -> Result<Contents, ReadError>;
-
-    /// Whether reading twice in a row may give two answers, so that clients should not cache.
-    fn is_live(&self) -> bool {
-        false
-    }
 
     /// URIs that can be read now.
     fn examples(&self, services: &Services) -> Vec<String> {
@@ -54,6 +37,22 @@ pub trait ResourceFamily: Send + Sync {
         argument: &str,
         chosen: &HashMap<String, String>,
     ) -> Vec<String>;
+}
+
+/// What is fixed about a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Family {
+    /// The part of the URI before `://`.
+    pub scheme: &'static str,
+    /// The toolset it is switched on and off with; `None` if it is always there.
+    pub toolset: Option<Toolset>,
+    /// In one line, for documents.
+    pub description: &'static str,
+    pub templates: &'static [Template],
+    /// What the variables of the templates mean.
+    pub parameters: &'static [Parameter],
+    /// Whether reading twice in a row may give two answers, so that clients should not cache.
+    pub is_live: bool,
 }
 
 /// A resource in a list.
@@ -104,16 +103,16 @@ pub struct Template {
 }
 
 /// A variable of a URI template.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     pub name: &'static str,
     pub description: &'static str,
     /// All values it can have, where they are fixed.
-    pub values: Option<Vec<&'static str>>,
+    pub values: Option<&'static [&'static str]>,
 }
 
 impl Parameter {
-    pub(crate) fn new(name: &'static str, description: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, description: &'static str) -> Self {
         Self { name, description, values: None }
     }
 }

@@ -194,7 +194,7 @@ impl AppState {
 
     /// What a URI needs before it can be read.
     pub fn workload_of(&self, uri: &str) -> Workload {
-        let toolset = self.inventory.family(uri).and_then(|family| family.toolset());
+        let toolset = self.inventory.family(uri).and_then(|family| family.family().toolset);
         if toolset.is_some_and(Toolset::needs_store) { Workload::Store } else { Workload::Local }
     }
 
@@ -202,7 +202,7 @@ impl AppState {
         let Some(family) = self.inventory.family(uri) else {
             let families = self.inventory.resources.iter();
             let known: Vec<String> =
-                families.map(|family| format!("`{}://`", family.scheme())).collect();
+                families.map(|one| format!("`{}://`", one.family().scheme)).collect();
             return Err(ReadError {
                 message: format!("no resource is called `{uri}`"),
                 hint: format!("URIs start with {}", known.join(", ")),
@@ -218,7 +218,7 @@ impl AppState {
         let at_cursor =
             |scheme: &str| cursor.is_none_or(|uri| uri.split("://").next() == Some(scheme));
         let families = self.inventory.resources.iter();
-        for (i, family) in families.skip_while(|family| !at_cursor(family.scheme())).enumerate() {
+        for (i, family) in families.skip_while(|one| !at_cursor(one.family().scheme)).enumerate() {
             let after = cursor.filter(|_| i == 0);
             let listed = family.list(&self.services, after, PAGE + 1 - resources.len());
             resources.extend(listed.into_iter().map(Resource::sanitized));

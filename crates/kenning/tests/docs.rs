@@ -209,7 +209,7 @@ fn tools() -> String {
         }
     }
     out += "## Resources\n\n";
-    for template in inventory.resources.iter().flat_map(|family| family.templates()) {
+    for template in inventory.resources.iter().flat_map(|one| one.family().templates) {
         out += &format!("- `{}`: {}\n", template.uri, template.description);
     }
     out += "\n## Limits\n\n| limit | value |\n|---|---|\n";

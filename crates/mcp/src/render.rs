@@ -69,7 +69,7 @@ fn quotes() -> MetaObject {
     QUOTES.clone()
 }
 
-pub fn template(template: Template) -> ResourceTemplate {
+fn template(template: &Template) -> ResourceTemplate {
     ResourceTemplate::new(template.uri, template.name)
         .with_title(template.title)
         .with_description(template.description)
@@ -77,7 +77,7 @@ pub fn template(template: Template) -> ResourceTemplate {
 }
 
 pub fn templates(inventory: &Inventory) -> Vec<ResourceTemplate> {
-    inventory.resources.iter().flat_map(|family| family.templates()).map(template).collect()
+    inventory.resources.iter().flat_map(|one| one.family().templates).map(template).collect()
 }
 
 pub(crate) fn page(page: Page) -> ListResourcesResult {

@@ -292,7 +292,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let is_live = self.app.inventory.family(&uri).is_some_and(|family| family.is_live());
+        let is_live = self.app.inventory.family(&uri).is_some_and(|one| one.family().is_live);
         let ttl_ms = if is_live { 0 } else { FILES_TTL_MS };
         let contents = self.read(uri).await?;
         Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(ttl_ms).into())

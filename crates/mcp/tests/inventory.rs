@@ -96,7 +96,7 @@ fn toolsets_and_read_only_choose_tools() {
         ]
     );
     let catalog = Inventory::full().select(&[Toolset::Catalog], Access::ReadWrite);
-    let schemes: Vec<&str> = catalog.resources.iter().map(|family| family.scheme()).collect();
+    let schemes: Vec<&str> = catalog.resources.iter().map(|one| one.family().scheme).collect();
     assert_eq!(schemes, ["capabilities"], "files belong to the toolset of knowledge");
     assert!(catalog.prompts.is_empty(), "prompts speak of tools that are not there");
     let unknown = Toolset::parse_list(&["magic".to_owned()]).unwrap_err();

@@ -13,10 +13,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::resource::{Contents, JSON, Parameter, ReadError, Resource, ResourceFamily, Template};
+use crate::resource::{
+    Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
+};
 use crate::services::Services;
 use crate::state::{AppState, VERSION};
-use crate::toolset::Toolset;
 
 const SCHEME: &str = "capabilities";
 /// The entry point for a client without prior knowledge.
@@ -81,38 +82,31 @@ impl Kind {
     }
 }
 
+static FAMILY: Family = Family {
+    scheme: SCHEME,
+    toolset: None,
+    description: "What this server is and offers",
+    templates: &[Template {
+        uri: "capabilities://{capability_type}",
+        name: "capabilities",
+        title: "Self-description",
+        description: "What this server is and offers: server, tools, resources or generators",
+        mime_type: JSON,
+    }],
+    parameters: &[Parameter {
+        name: "capability_type",
+        description: "What to describe",
+        values: Some(&["server", "tools", "resources", "generators"]),
+    }],
+    is_live: true,
+};
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Capabilities;
 
 impl ResourceFamily for Capabilities {
-    fn scheme(&self) -> &'static str {
-        SCHEME
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        None
-    }
-
-    fn description(&self) -> &'static str {
-        "What this server is and offers"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        vec![Template {
-            uri: "capabilities://{capability_type}",
-            name: "capabilities",
-            title: "Self-description",
-            description: "What this server is and offers: server, tools, resources or generators",
-            mime_type: JSON,
-        }]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter {
-            name: "capability_type",
-            description: "What to describe",
-            values: Some(Kind::ALL.map(Kind::name).to_vec()),
-        }]
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn list(&self, _: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
@@ -134,20 +128,15 @@ impl ResourceFamily for Capabilities {
         Ok(Contents::new(uri, JSON, text))
     }
 
-    /// Counts change with plugins, durations with every call.
-    fn is_live(&self) -> bool {
-        true
-    }
-
     /// All of them, since there are no more.
     fn examples(&self, _: &Services) -> Vec<String> {
         Kind::ALL.map(Kind::uri).to_vec()
     }
 
     fn complete(&self, _: &Services, argument: &str, _: &HashMap<String, String>) -> Vec<String> {
-        let asked = self.parameters().into_iter().find(|parameter| parameter.name == argument);
+        let asked = FAMILY.parameters.iter().find(|parameter| parameter.name == argument);
         let values = asked.and_then(|parameter| parameter.values).unwrap_or_default();
-        values.into_iter().map(str::to_owned).collect()
+        values.iter().map(|value| (*value).to_owned()).collect()
     }
 }
 

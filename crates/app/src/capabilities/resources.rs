@@ -30,30 +30,29 @@ struct Parameter {
     kind: &'static str,
     description: &'static str,
     #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
-    values: Option<Vec<&'static str>>,
+    values: Option<&'static [&'static str]>,
 }
 
 pub(super) fn of(state: &AppState) -> Resources {
     let families = state.inventory.resources.iter();
     let resources: BTreeMap<_, _> =
-        families.map(|family| (family.scheme(), describe(state, family.as_ref()))).collect();
+        families.map(|one| (one.family().scheme, describe(state, one.as_ref()))).collect();
     let patterns = resources.values().map(|family| family.patterns.len()).sum();
     Resources { resources, metadata: Metadata::counting(patterns) }
 }
 
-fn describe(state: &AppState, family: &dyn ResourceFamily) -> Family {
-    let templates = family.templates();
-    let mime_type = templates.first().map_or("text/plain", |template| template.mime_type);
-    let parameters = family.parameters().into_iter().map(|parameter| {
-        let crate::resource::Parameter { name, description, values } = parameter;
+fn describe(state: &AppState, of: &dyn ResourceFamily) -> Family {
+    let crate::resource::Family { templates, parameters, description, .. } = of.family();
+    let parameters = parameters.iter().map(|parameter| {
+        let crate::resource::Parameter { name, description, values } = *parameter;
         // Every part of a URI is text.
         (name, Parameter { kind: "string", description, values })
     });
     Family {
-        patterns: templates.into_iter().map(|template| template.uri).collect(),
-        mime_type,
-        description: family.description(),
+        patterns: templates.iter().map(|template| template.uri).collect(),
+        mime_type: templates.first().map_or("text/plain", |template| template.mime_type),
+        description,
         parameters: parameters.collect(),
-        examples: family.examples(&state.services),
+        examples: of.examples(&state.services),
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn of(state: &AppState) -> Server {
             platform: std::env::consts::OS,
         },
         tool_count: inventory.tools().count(),
-        resource_count: inventory.resources.iter().map(|family| family.templates().len()).sum(),
+        resource_count: inventory.resources.iter().map(|one| one.family().templates.len()).sum(),
         generator_count: generators::list(state).generators.len(),
     }
 }

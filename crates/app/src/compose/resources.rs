@@ -6,54 +6,49 @@ use kenning_compose::config::{ConfigType, SCHEMAS};
 use kenning_compose::list::GeneratorsRequest;
 use kenning_compose::{Compose, Error};
 
-use crate::resource::{Contents, JSON, Parameter, ReadError, Resource, ResourceFamily, Template};
+use crate::resource::{
+    Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
+};
 use crate::services::Services;
 use crate::state::AppState;
 use crate::toolset::Toolset;
 
 const TEXT: &str = "text/plain";
 
+static CONFIGS: Family = Family {
+    scheme: "config",
+    toolset: Some(Toolset::Compose),
+    description: "What can be generated and assembled: configs of the workspace and built-in ones",
+    templates: &[
+        Template {
+            uri: "config://artifact/{artifact_id}",
+            name: "artifact_config",
+            title: "Artifact config",
+            description: "What files are put together from",
+            mime_type: JSON,
+        },
+        Template {
+            uri: "config://content/{content_id}",
+            name: "content_config",
+            title: "Content config",
+            description: "How a text is made",
+            mime_type: JSON,
+        },
+    ],
+    parameters: &[
+        Parameter::new("artifact_id", "The id of an artifact config"),
+        Parameter::new("content_id", "The id of a content config"),
+    ],
+    is_live: true,
+};
+
 /// Configs, as they are written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConfigResources;
 
 impl ResourceFamily for ConfigResources {
-    fn scheme(&self) -> &'static str {
-        "config"
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Compose)
-    }
-
-    fn description(&self) -> &'static str {
-        "What can be generated and assembled: configs of the workspace and built-in ones"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        vec![
-            Template {
-                uri: "config://artifact/{artifact_id}",
-                name: "artifact_config",
-                title: "Artifact config",
-                description: "What files are put together from",
-                mime_type: JSON,
-            },
-            Template {
-                uri: "config://content/{content_id}",
-                name: "content_config",
-                title: "Content config",
-                description: "How a text is made",
-                mime_type: JSON,
-            },
-        ]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("artifact_id", "The id of an artifact config"),
-            Parameter::new("content_id", "The id of a content config"),
-        ]
+    fn family(&self) -> &'static Family {
+        &CONFIGS
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
@@ -75,10 +70,6 @@ impl ResourceFamily for ConfigResources {
         Ok(Contents::json(uri, &state.services.compose()?.config(config_type, id)?))
     }
 
-    fn is_live(&self) -> bool {
-        true
-    }
-
     fn complete(
         &self,
         services: &Services,
@@ -93,40 +84,32 @@ impl ResourceFamily for ConfigResources {
     }
 }
 
+static SCHEMA_FAMILY: Family = Family {
+    scheme: "schema",
+    toolset: Some(Toolset::Compose),
+    description: "JSON Schemas of configs and plugins",
+    templates: &[Template {
+        uri: "schema://{schema_name}",
+        name: "schema",
+        title: "JSON Schema",
+        description: "What a content config, an artifact config or a plugin has",
+        mime_type: JSON,
+    }],
+    parameters: &[Parameter {
+        name: "schema_name",
+        description: "Whose schema",
+        values: Some(&SCHEMAS),
+    }],
+    is_live: false,
+};
+
 /// JSON Schemas of what can be written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SchemaResources;
 
 impl ResourceFamily for SchemaResources {
-    fn scheme(&self) -> &'static str {
-        "schema"
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Compose)
-    }
-
-    fn description(&self) -> &'static str {
-        "JSON Schemas of configs and plugins"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        let schema = Template {
-            uri: "schema://{schema_name}",
-            name: "schema",
-            title: "JSON Schema",
-            description: "What a content config, an artifact config or a plugin has",
-            mime_type: JSON,
-        };
-        vec![schema]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter {
-            name: "schema_name",
-            description: "Whose schema",
-            values: Some(SCHEMAS.to_vec()),
-        }]
+    fn family(&self) -> &'static Family {
+        &SCHEMA_FAMILY
     }
 
     fn list(&self, _: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
@@ -145,47 +128,40 @@ impl ResourceFamily for SchemaResources {
     }
 }
 
+static CONTENTS: Family = Family {
+    scheme: "content",
+    toolset: Some(Toolset::Compose),
+    description: "Generated texts: the latest version, or a certain one",
+    templates: &[
+        Template {
+            uri: "content://{content_id}",
+            name: "content",
+            title: "Generated content",
+            description: "The latest version of a text",
+            mime_type: TEXT,
+        },
+        Template {
+            uri: "content://{content_id}/{version_id}",
+            name: "content_version",
+            title: "Version of generated content",
+            description: "One version of a text",
+            mime_type: TEXT,
+        },
+    ],
+    parameters: &[
+        Parameter::new("content_id", "The id of a content that was generated"),
+        Parameter::new("version_id", "One of its versions"),
+    ],
+    is_live: true,
+};
+
 /// What was generated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContentResources;
 
 impl ResourceFamily for ContentResources {
-    fn scheme(&self) -> &'static str {
-        "content"
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Compose)
-    }
-
-    fn description(&self) -> &'static str {
-        "Generated texts: the latest version, or a certain one"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        vec![
-            Template {
-                uri: "content://{content_id}",
-                name: "content",
-                title: "Generated content",
-                description: "The latest version of a text",
-                mime_type: TEXT,
-            },
-            Template {
-                uri: "content://{content_id}/{version_id}",
-                name: "content_version",
-                title: "Version of generated content",
-                description: "One version of a text",
-                mime_type: TEXT,
-            },
-        ]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("content_id", "The id of a content that was generated"),
-            Parameter::new("version_id", "One of its versions"),
-        ]
+    fn family(&self) -> &'static Family {
+        &CONTENTS
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
@@ -207,10 +183,6 @@ impl ResourceFamily for ContentResources {
         Ok(Contents::new(uri, mime_type(&found.format), text))
     }
 
-    fn is_live(&self) -> bool {
-        true
-    }
-
     fn complete(
         &self,
         services: &Services,
@@ -225,36 +197,28 @@ impl ResourceFamily for ContentResources {
     }
 }
 
+static GENERATORS: Family = Family {
+    scheme: "generator",
+    toolset: Some(Toolset::Compose),
+    description: "Generators: what each can do and needs",
+    templates: &[Template {
+        uri: "generator://{generator_type}",
+        name: "generator",
+        title: "Generator",
+        description: "What a generator can do, needs and is best for",
+        mime_type: JSON,
+    }],
+    parameters: &[Parameter::new("generator_type", "The type of a generator, such as jinja2")],
+    is_live: true,
+};
+
 /// What writes texts, one by one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GeneratorResources;
 
 impl ResourceFamily for GeneratorResources {
-    fn scheme(&self) -> &'static str {
-        "generator"
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Compose)
-    }
-
-    fn description(&self) -> &'static str {
-        "Generators: what each can do and needs"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        let generator = Template {
-            uri: "generator://{generator_type}",
-            name: "generator",
-            title: "Generator",
-            description: "What a generator can do, needs and is best for",
-            mime_type: JSON,
-        };
-        vec![generator]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter::new("generator_type", "The type of a generator, such as jinja2")]
+    fn family(&self) -> &'static Family {
+        &GENERATORS
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
@@ -269,10 +233,6 @@ impl ResourceFamily for GeneratorResources {
     fn read(&self, state: &AppState, uri: &str) -> Result<Contents, ReadError> {
         let generator_type = uri.strip_prefix("generator://").unwrap_or_default();
         Ok(Contents::json(uri, &state.services.compose()?.generator(generator_type)?))
-    }
-
-    fn is_live(&self) -> bool {
-        true
     }
 
     fn complete(&self, services: &Services, _: &str, _: &HashMap<String, String>) -> Vec<String> {

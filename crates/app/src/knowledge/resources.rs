@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use serde_json::json;
 
 use crate::operation::JsonObject;
-use crate::resource::{Contents, Parameter, ReadError, Resource, ResourceFamily, Template};
+use crate::resource::{Contents, Family, Parameter, ReadError, Resource, ResourceFamily, Template};
 use crate::services::Services;
 use crate::state::AppState;
 use crate::toolset::Toolset;
@@ -36,51 +36,44 @@ const ESCAPED: &AsciiSet = &CONTROLS
     .add(b'[')
     .add(b']');
 
+static FAMILY: Family = Family {
+    scheme: SCHEME,
+    toolset: Some(Toolset::Knowledge),
+    description: "A Markdown file of a knowledge base, or one section of it with all below",
+    templates: &[
+        Template {
+            uri: FILE,
+            name: "knowledge_file",
+            title: "Knowledge base file",
+            description: "A file of a knowledge base, as it was written",
+            mime_type: MARKDOWN,
+        },
+        Template {
+            uri: SECTION,
+            name: "knowledge_section",
+            title: "Section of a knowledge base file",
+            description: "One section and all below it; `node` is the section's id, the part \
+                              of it below the file's id, or its heading as a slug",
+            mime_type: MARKDOWN,
+        },
+    ],
+    parameters: &[
+        Parameter::new("base", "Name of a knowledge base"),
+        Parameter::new("path", "Path of a file within the base, such as guides/SETUP.md"),
+        Parameter::new(
+            "node",
+            "A section: its id, the part of it below the file's id, or its heading as a slug",
+        ),
+    ],
+    is_live: false,
+};
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KnowledgeResources;
 
 impl ResourceFamily for KnowledgeResources {
-    fn scheme(&self) -> &'static str {
-        SCHEME
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Knowledge)
-    }
-
-    fn description(&self) -> &'static str {
-        "A Markdown file of a knowledge base, or one section of it with all below"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        vec![
-            Template {
-                uri: FILE,
-                name: "knowledge_file",
-                title: "Knowledge base file",
-                description: "A file of a knowledge base, as it was written",
-                mime_type: MARKDOWN,
-            },
-            Template {
-                uri: SECTION,
-                name: "knowledge_section",
-                title: "Section of a knowledge base file",
-                description: "One section and all below it; `node` is the section's id, the part \
-                              of it below the file's id, or its heading as a slug",
-                mime_type: MARKDOWN,
-            },
-        ]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            Parameter::new("base", "Name of a knowledge base"),
-            Parameter::new("path", "Path of a file within the base, such as guides/SETUP.md"),
-            Parameter::new(
-                "node",
-                "A section: its id, the part of it below the file's id, or its heading as a slug",
-            ),
-        ]
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {

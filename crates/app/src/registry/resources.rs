@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use kenning_registry::agents::{ListAgentsRequest, ListedAgent};
 use kenning_registry::get::GetRequest;
 
-use crate::resource::{Contents, JSON, Parameter, ReadError, Resource, ResourceFamily, Template};
+use crate::resource::{
+    Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
+};
 use crate::services::Services;
 use crate::state::AppState;
 use crate::toolset::Toolset;
@@ -17,34 +19,27 @@ const AGENTS: &str = "registry://agents";
 const AGENT: &str = "registry://agents/{agent_id}";
 const MAX_PAGE: usize = 1_000;
 
+static FAMILY: Family = Family {
+    scheme: SCHEME,
+    toolset: Some(Toolset::Registry),
+    description: "The team's agents, or the skills of one of them",
+    templates: &[Template {
+        uri: AGENT,
+        name: "agent_skills",
+        title: "Skills of an agent",
+        description: "All skills of one of the team's agents, active or not",
+        mime_type: JSON,
+    }],
+    parameters: &[Parameter::new("agent_id", "The id of one of the team's agents")],
+    is_live: false,
+};
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RegistryResources;
 
 impl ResourceFamily for RegistryResources {
-    fn scheme(&self) -> &'static str {
-        SCHEME
-    }
-
-    fn toolset(&self) -> Option<Toolset> {
-        Some(Toolset::Registry)
-    }
-
-    fn description(&self) -> &'static str {
-        "The team's agents, or the skills of one of them"
-    }
-
-    fn templates(&self) -> Vec<Template> {
-        vec![Template {
-            uri: AGENT,
-            name: "agent_skills",
-            title: "Skills of an agent",
-            description: "All skills of one of the team's agents, active or not",
-            mime_type: JSON,
-        }]
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![Parameter::new("agent_id", "The id of one of the team's agents")]
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {

@@ -10,6 +10,7 @@ mod daemon;
 mod discovery;
 mod faults;
 mod gaps;
+mod load;
 mod monitoring;
 mod pages;
 mod protocol;
