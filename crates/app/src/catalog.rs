@@ -9,9 +9,10 @@ use kenning_catalog::resolve::MAX_CHARS;
 use kenning_catalog::sources::{MAX_CLAIMS, SourcesRequest};
 use serde_json::json;
 
+use crate::call::Context;
 use crate::fault::{CommonError, INVALID_ARGUMENT};
 use crate::limit::Limit;
-use crate::operation::{Context, Operation};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

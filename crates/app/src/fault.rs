@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::operation::Surface;
+use crate::call::Surface;
 
 /// An error that callers should expect: the code that programs match on, and what it means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

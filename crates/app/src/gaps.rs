@@ -17,8 +17,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::call::Context;
 use crate::fault::{CommonError, Fault, INVALID_ARGUMENT};
-use crate::operation::{Context, JsonObject, Operation};
+use crate::operation::{JsonObject, Operation};
 use crate::services::Services;
 use crate::toolset::Toolset;
 

@@ -12,6 +12,7 @@
 //!
 //! The adapters (`kenning-mcp`, `kenning-web`) render what is here and decide nothing.
 
+mod call;
 pub mod capabilities;
 pub mod catalog;
 pub mod compose;
@@ -34,18 +35,16 @@ mod services;
 mod state;
 mod toolset;
 
+pub use call::{Answer, Call, CallError, Context, Progress, ProgressSender, Surface};
 pub use fault::{CommonError, Fault, INVALID_ARGUMENT, OperationError, UNAVAILABLE};
 pub use inventory::{Access, Inventory};
 pub use limit::Limit;
 pub use limiter::{Capacity, Limiter, Refused, Workload};
 pub use metrics::OperationFigures;
-pub use operation::{
-    Answer, Context, Effect, Example, JsonObject, Operation, Progress, ProgressSender, Reach,
-    Repeats, Surface, ToolText,
-};
+pub use operation::{Effect, Example, JsonObject, Operation, Reach, Repeats, ToolText};
 pub use prompt::{Argument, Prompt, PromptError};
 pub use recording::{CallRecorder, RecordedCall, Tally};
 pub use route::Route;
 pub use services::Services;
-pub use state::{AppState, Call, CallError, Protocol, VERSION};
+pub use state::{AppState, Protocol, VERSION};
 pub use toolset::{Toolset, UnknownToolset};

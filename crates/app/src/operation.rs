@@ -1,17 +1,15 @@
 //! An operation: one thing that can be asked, with everything there is to know about it.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
-use kenning_registry::Revision;
 use kenning_sanitize::sanitize_value;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc::UnboundedSender;
 
+use crate::call::{Answer, Context, Surface};
 use crate::fault::{CommonError, Fault, OperationError, UNAVAILABLE, status};
 use crate::limiter::Workload;
 use crate::route::Route;
@@ -87,23 +85,6 @@ pub struct Example {
     pub arguments: Value,
 }
 
-/// The protocol through which a call came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
-    Mcp,
-    Rest,
-}
-
-impl Surface {
-    /// Where a caller finds what an operation takes.
-    pub(crate) fn schema_hint(self) -> &'static str {
-        match self {
-            Self::Mcp => "see the tool's input schema",
-            Self::Rest => "`/api/openapi.json` says what is taken",
-        }
-    }
-}
-
 /// The full schemas, generated when a document or a route needs them.
 #[derive(Debug, Clone, Copy)]
 struct Schemas {
@@ -112,64 +93,14 @@ struct Schemas {
     error: fn() -> Value,
 }
 
-/// What a running operation may know of its call and add to its outcome, besides request and
-/// response.
-#[derive(Debug, Default)]
-pub struct Context {
-    /// The revision that the caller has seen, if its change is for that one only.
-    pub expected: Option<Revision>,
-    pub(crate) progress: Option<ProgressSender>,
-    pub(crate) revision: Option<Revision>,
-    pub(crate) missed: Option<String>,
-}
-
-/// How far a long operation is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
-    pub done: usize,
-    pub total: usize,
-    pub message: String,
-}
-
-/// Where progress goes. A receiver that is gone means that the caller no longer waits for the answer.
-pub type ProgressSender = UnboundedSender<Progress>;
-
-impl Context {
-    /// The operation found nothing for this query.
-    pub fn missed(&mut self, query: &str) {
-        self.missed = Some(query.to_owned());
-    }
-
-    /// Tells the caller how far the work is; breaks once the caller no longer waits for it.
-    pub fn report(&self, progress: Progress) -> ControlFlow<()> {
-        match &self.progress {
-            Some(sender) if sender.send(progress).is_err() => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        }
-    }
-
-    /// The answer is about this revision.
-    pub fn set_revision(&mut self, revision: Revision) {
-        self.revision = Some(revision);
-    }
-}
-
-/// An answer on its way to the caller, sanitised.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub body: Value,
-    /// The revision it is about, where revisions are counted.
-    pub revision: Option<Revision>,
-    /// The query that nothing was found for.
-    pub(crate) missed: Option<String>,
-}
-
 /// A parsed call, ready to run.
 pub(crate) struct Work {
     /// Whether it takes microseconds.
     pub(crate) is_quick: bool,
-    pub(crate) run: Box<dyn FnOnce(&Services, Context) -> Result<Answer, Fault> + Send>,
+    pub(crate) run: Run,
 }
+
+type Run = Box<dyn FnOnce(&Services, Context) -> Result<Answer, Fault> + Send>;
 
 type Prepare = Arc<dyn Fn(&Services, JsonObject, Surface) -> Result<Work, Fault> + Send + Sync>;
 

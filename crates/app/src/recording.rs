@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::operation::{Answer, JsonObject};
-use crate::state::{Call, CallError};
+use crate::call::{Answer, Call, CallError};
+use crate::operation::JsonObject;
 
 /// Takes every call of every tool. Implementations queue it: recording never delays an answer.
 pub trait CallRecorder: Send + Sync {

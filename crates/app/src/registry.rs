@@ -19,9 +19,10 @@ use serde_json::json;
 pub(crate) use resources::RegistryResources;
 pub use resources::SCHEME;
 
+use crate::call::Context;
 use crate::fault::{CommonError, INVALID_ARGUMENT};
 use crate::limit::Limit;
-use crate::operation::{Context, Operation};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

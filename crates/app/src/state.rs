@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use kenning_registry::Revision;
+use crate::call::{Answer, Call, CallError, Context};
+use crate::operation::Operation;
 
-use crate::fault::{Fault, UNAVAILABLE};
 use crate::inventory::Inventory;
 use crate::limit::Limit;
 use crate::limiter::{Capacity, Limiter, Refused, Workload};
 use crate::metrics::{Metrics, OperationFigures, Typical};
-use crate::operation::{Answer, Context, JsonObject, Operation, ProgressSender, Surface};
+
 use crate::recording::{RecordedCall, Tally};
 use crate::resource::{Contents, MAX_COMPLETIONS, Page, ReadError, Resource};
 use crate::services::Services;
@@ -48,48 +48,6 @@ pub struct Protocol {
     pub mcp_version: String,
     /// The version of the SDK.
     pub sdk_version: String,
-}
-
-/// One request to one operation.
-#[derive(Debug)]
-pub struct Call {
-    pub surface: Surface,
-    pub arguments: JsonObject,
-    /// Why the agent makes it, if it said so.
-    pub intent: Option<String>,
-    /// Name and version of the client, if it said so.
-    pub client: Option<String>,
-    /// The revision that the caller has seen, if its change is for that one only.
-    pub expected: Option<Revision>,
-    pub progress: Option<ProgressSender>,
-}
-
-impl Call {
-    pub fn new(surface: Surface, arguments: JsonObject) -> Self {
-        Self { surface, arguments, intent: None, client: None, expected: None, progress: None }
-    }
-}
-
-/// Why a call has no answer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallError {
-    /// The operation failed, in the form of its contract.
-    Fault(Fault),
-    /// The server could not take the call or gave it up.
-    Refused(Refused),
-}
-
-impl CallError {
-    /// The error envelope, whatever the reason.
-    pub fn into_fault(self) -> Fault {
-        match self {
-            Self::Fault(fault) => fault,
-            Self::Refused(Refused::Panicked) => Fault::internal(Refused::Panicked.to_string()),
-            Self::Refused(refused) => {
-                Fault { error: UNAVAILABLE.code, message: refused.to_string(), ..Fault::default() }
-            }
-        }
-    }
 }
 
 impl AppState {

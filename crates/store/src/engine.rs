@@ -17,7 +17,7 @@ use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Trans
 use crate::location::Location;
 use crate::{FILE, LOCK_FILE, StoreError};
 
-/// How long to wait for another process that writes to the SQLite file.
+/// How long to wait for another process that writes to the `SQLite` file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait for a server when a store is opened.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Of one process to a server; one of them may listen for notifications.
 const MAX_CONNECTIONS: u32 = 16;
 
-/// The PostgreSQL channel for notifications about changes to the registry.
+/// The `PostgreSQL` channel for notifications about changes to the registry.
 pub(crate) const CHANNEL: &str = "kenning_registry";
 
 /// Runs its body on the database in use.
@@ -113,7 +113,7 @@ impl Pool {
     /// Begins a transaction that writes. `SQLite` has one writer at a time; `IMMEDIATE` waits for it
     /// here, because a reader that starts to write can be refused halfway.
     ///
-    /// A commit survives the process, but in a SQLite file not necessarily a power cut.
+    /// A commit survives the process, but in a `SQLite` file not necessarily a power cut.
     pub(crate) async fn write(&self) -> Result<Tx<'static>, sqlx::Error> {
         Ok(match self {
             Self::Sqlite(pool) => {
@@ -125,7 +125,7 @@ impl Pool {
     }
 
     /// [`Self::write`] for what will not be sent again: a commit survives a power cut. It waits
-    /// until the SQLite log is flushed to disk, which is why not every write does so. A PostgreSQL
+    /// until the `SQLite` log is flushed to disk, which is why not every write does so. A `PostgreSQL`
     /// server flushes by its own settings.
     pub(crate) async fn write_durably(&self) -> Result<Tx<'static>, sqlx::Error> {
         Ok(match self {

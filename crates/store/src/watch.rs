@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use crate::engine::{CHANNEL, Engine};
 use crate::{Store, StoreError};
 
-/// How often an SQLite file is polled for changes.
+/// How often an `SQLite` file is polled for changes.
 const POLL_EVERY: Duration = Duration::from_millis(500);
 /// The pause before a lost server is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// PostgreSQL notifies of every change. Changes that arrive during a callback lead to one more call.
+/// `PostgreSQL` notifies of every change. Changes that arrive during a callback lead to one more call.
 async fn listen(listener: PgListener, callback: Callback) {
     let (sender, mut receiver) = watch::channel(());
     let call_back = async {
@@ -81,7 +81,7 @@ async fn receive(mut listener: PgListener, sender: watch::Sender<()>) {
     }
 }
 
-/// SQLite does not notify other processes.
+/// `SQLite` does not notify other processes.
 async fn poll(pool: SqlitePool, mut seen: i64, callback: Callback) {
     loop {
         tokio::time::sleep(POLL_EVERY).await;

@@ -75,7 +75,7 @@ pub fn mint() -> Result<Minted, getrandom::Error> {
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id)?;
     getrandom::fill(&mut secret)?;
-    let (id, secret) = (hex(&id), hex(&secret));
+    let (id, secret) = (hex::encode(id), hex::encode(secret));
     let token = format!("{PREFIX}_{id}_{secret}");
     Ok(Minted { id, token, hash: blake3::hash(secret.as_bytes()).to_hex().to_string() })
 }
@@ -100,10 +100,6 @@ impl<'a> Presented<'a> {
     pub fn matches(self, stored: &str) -> bool {
         Hash::from_hex(stored).is_ok_and(|stored| stored == blake3::hash(self.secret.as_bytes()))
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Debug for Minted {

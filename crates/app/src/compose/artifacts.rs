@@ -13,8 +13,9 @@ use super::{
     CHILD_FAILED, CONFIG_INVALID, CONFIG_NOT_FOUND, GROUP, INVALID_ID, INVALID_PATH,
     LIMIT_EXCEEDED, MERGE_FAILED, OUTPUT_CHANGED, STORAGE_ERROR, TEMPLATE_ERROR,
 };
+use crate::call::Context;
 use crate::fault::INVALID_ARGUMENT;
-use crate::operation::{Context, Operation};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

@@ -16,8 +16,9 @@ use super::{
     CONFIG_EXISTS, CONFIG_INVALID, CONFIG_NOT_FOUND, DRAFT_NOT_FOUND, GROUP, INVALID_ID,
     LIMIT_EXCEEDED, MISSING_VARIABLE, STORAGE_ERROR, TEMPLATE_ERROR,
 };
+use crate::call::Context;
 use crate::fault::INVALID_ARGUMENT;
-use crate::operation::{Context, Operation};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

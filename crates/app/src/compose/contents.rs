@@ -14,8 +14,9 @@ use super::{
     CONFIG_INVALID, CONFIG_NOT_FOUND, CONTENT_NOT_FOUND, GENERATOR_UNAVAILABLE, GROUP, INVALID_ID,
     LIMIT_EXCEEDED, MISSING_VARIABLE, SOURCE_FAILED, STORAGE_ERROR, TEMPLATE_ERROR,
 };
+use crate::call::{Context, Progress};
 use crate::fault::{CommonError, INVALID_ARGUMENT};
-use crate::operation::{Context, Operation, Progress};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::{
     CONFIG_NOT_FOUND, CONTENT_NOT_FOUND, CONTENT_REFERENCED, GROUP, INVALID_ID, STORAGE_ERROR,
 };
+use crate::call::Context;
 use crate::fault::INVALID_ARGUMENT;
-use crate::operation::{Context, Operation};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

@@ -12,9 +12,10 @@ use kenning_knowledge::search::{MAX_QUERY_CHARS, MAX_RESULTS, SearchRequest, Sea
 use kenning_knowledge::usage::{Usage, UsageError, UsageRequest, UsageResponse};
 use serde_json::json;
 
+use crate::call::{Context, Surface};
 use crate::fault::{CommonError, Fault, HintedError, INVALID_ARGUMENT, OperationError};
 use crate::limit::Limit;
-use crate::operation::{Context, Operation, Surface};
+use crate::operation::Operation;
 use crate::services::Services;
 use crate::toolset::Toolset;
 

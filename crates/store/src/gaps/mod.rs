@@ -138,7 +138,7 @@ impl From<Refusal> for Error {
     }
 }
 
-/// PostgreSQL refuses NUL characters in texts.
+/// `PostgreSQL` refuses NUL characters in texts.
 fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }

@@ -30,6 +30,5 @@ pub(crate) fn run_and_kill(
 
 /// The number in the last line `WORD N`.
 pub(crate) fn last(printed: &[String], word: &str) -> Option<u64> {
-    let numbers = printed.iter().filter_map(|line| line.strip_prefix(word)?.trim().parse().ok());
-    numbers.last()
+    printed.iter().rev().find_map(|line| line.strip_prefix(word)?.parse().ok())
 }

@@ -75,7 +75,9 @@ fn insert_request(fixture: &Fixture, id: u64, capability: &str) {
 /// A database of version 8, with an ask and a pending ask of each origin.
 fn version_8(fixture: &Fixture, gaps: &[Gap; 2]) {
     migrate_to(fixture, 8);
-    gaps.iter().for_each(|gap| insert_gap(fixture, gap));
+    for gap in gaps {
+        insert_gap(fixture, gap);
+    }
     insert_request(fixture, 101, "export as PDF");
     insert_request(fixture, 102, "book a room");
     let seconds = NOW / 1_000;
