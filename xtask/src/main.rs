@@ -16,22 +16,26 @@ mod rest;
 mod run;
 mod server;
 mod soak;
+mod stage;
 mod wrk;
 
 use anyhow::{Result, bail};
 
 use crate::run::cargo;
 use crate::server::Build;
+use crate::stage::Stages;
 
 const USAGE: &str = "\
-cargo xtask test         run all checks: format, lints, tests, licences, a few seconds of fuzzing, the
-                         MCP conformance suite, real MCP clients, the REST interface, the web page in
-                         a browser, replicas behind a load balancer and a short soak test; installs
-                         what it needs below target/outside
+cargo xtask test         run everything that a change must pass: format, lints, tests, licences, a few
+                         seconds of fuzzing, the MCP conformance suite, real MCP clients, the REST
+                         interface and the web pages in a browser; prints the time of each stage and
+                         installs what it needs below target/outside
+cargo xtask proof        run what proves more than a change needs, for some hours: replicas behind a
+                         load balancer, soak, fuzzing and all benchmarks
 cargo xtask install      build the binary and install it on your PATH
 cargo xtask docs         regenerate the documents that are made from the code
 
-Single parts of `test`:
+Single parts of `test` and `proof`:
 cargo xtask clients      real MCP clients against the binary
 cargo xtask rest         the REST interface and mcpeye's SDK
 cargo xtask browser      the web page in a browser; screenshots are in target/screenshots
@@ -39,7 +43,7 @@ cargo xtask conformance  the MCP conformance suite
 cargo xtask replicas     two servers behind a load balancer, of which one is stopped under load
 cargo xtask deny         licences, sources and duplicates of the dependencies
 
-Longer runs:
+Longer runs, also parts of `proof`:
 cargo xtask fuzz [--seconds N] [TARGET...]
                          fuzz all targets or the named ones, for 600 seconds each by default
 cargo xtask soak [--minutes N | --seconds N] [--release]
@@ -58,6 +62,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["proof"] => proof(),
         ["install"] => install(),
         ["docs"] => docs(),
         ["clients"] => compiled().and_then(|()| clients::check(&external::test_packages()?)),
@@ -83,22 +88,37 @@ fn compiled() -> Result<()> {
     Build::Debug.compile()
 }
 
+/// Everything that a change must pass.
 fn test() -> Result<()> {
-    cargo(&["fmt", "--all", "--check"])?;
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])?;
-    cargo(&["test", "--workspace"])?;
-    deny::check()?;
-    fuzz::check()?;
-    let packages = external::test_packages()?;
-    compiled()?;
-    conformance::check(&packages)?;
-    clients::check(&packages)?;
-    rest::check()?;
-    mcpeye::check()?;
-    browser::check(&packages)?;
-    replicas::check()?;
-    soak::check(soak::Options::short())?;
+    let mut stages = Stages::default();
+    stages.run("format", || cargo(&["fmt", "--all", "--check"]))?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    stages.run("lints", || cargo(&clippy))?;
+    stages.run("tests", || cargo(&["test", "--workspace"]))?;
+    stages.run("dependencies", deny::check)?;
+    stages.run("fuzzing", fuzz::check)?;
+    let packages = stages.run("packages", external::test_packages)?;
+    stages.run("binaries", compiled)?;
+    stages.run("conformance", || conformance::check(&packages))?;
+    stages.run("clients", || clients::check(&packages))?;
+    stages.run("REST", rest::check)?;
+    stages.run("mcpeye", mcpeye::check)?;
+    stages.run("browser", || browser::check(&packages))?;
+    stages.print();
     println!("all checks passed");
+    Ok(())
+}
+
+/// What takes longer than a change should wait for.
+fn proof() -> Result<()> {
+    let mut stages = Stages::default();
+    stages.run("binaries", compiled)?;
+    stages.run("replicas", replicas::check)?;
+    stages.run("soak", || soak::run(soak::Options::parse(&[])?))?;
+    stages.run("fuzzing", || fuzz::run(&[]))?;
+    stages.run("benchmarks", || bench::run(&[]))?;
+    stages.print();
+    println!("all proofs passed");
     Ok(())
 }
 

@@ -42,11 +42,6 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// For `cargo xtask test`: long enough for one outage.
-    pub(crate) fn short() -> Self {
-        Self { length: Duration::from_secs(25), build: Build::Debug }
-    }
-
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
         let mut options = Self { length: Duration::from_mins(30), build: Build::Debug };
         let mut words = words.iter();
@@ -123,14 +118,8 @@ impl Scenario {
     }
 }
 
-/// Builds the programs and runs the soak test.
 pub(crate) fn run(options: Options) -> Result<()> {
     options.build.compile()?;
-    check(options)
-}
-
-/// Runs the soak test on what was built.
-pub(crate) fn check(options: Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
     // The database stops and crashes, but the machine does not, so nothing has to reach the disk.
     let postgres = Postgres::start(&["fsync=off"]);

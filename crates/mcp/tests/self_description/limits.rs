@@ -28,7 +28,7 @@ async fn provoke(client: &Client, name: &str, limit: usize) {
     match name {
         "max_concurrent_requests" => concurrent(limit).await,
         "max_waiting_requests" => waiting(limit).await,
-        // Tested by `a_call_ends_when_its_time_is_up`, which stops the clock.
+        // Tested by `a_call_that_takes_too_long_is_given_up_and_keeps_its_permit`, which stops the clock.
         "request_timeout_ms" => {}
         "resource_page_size" => page(limit).await,
         "max_completion_values" => completions(limit).await,
