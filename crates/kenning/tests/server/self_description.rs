@@ -18,7 +18,7 @@ async fn describe(client: &Client, kind: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Each toolset alone, and all of them. `crates/mcp/tests/self_description` tries every mixture, which
+/// Each toolset alone, and all of them. `crates/mcp/tests/mcp` tries every mixture, which
 /// needs no process there.
 #[tokio::test]
 async fn flags_change_the_description_as_they_change_the_server() {

@@ -1,7 +1,5 @@
 //! The four operations on the bundled data.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::fs;
 use std::path::Path;
 

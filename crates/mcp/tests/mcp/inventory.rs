@@ -7,7 +7,7 @@ use serde_json::Value;
 #[test]
 fn every_tool_keeps_its_definition() {
     for tool in Inventory::full().tools() {
-        insta::assert_json_snapshot!(tool.name, render::tool(tool));
+        check_snapshot(tool.name, &render::tool(tool));
     }
 }
 
@@ -15,8 +15,15 @@ fn every_tool_keeps_its_definition() {
 fn prompts_and_templates_keep_their_definitions() {
     let inventory = Inventory::full();
     let prompts: Vec<_> = inventory.prompts.iter().map(render::prompt).collect();
-    insta::assert_json_snapshot!("prompts", prompts);
-    insta::assert_json_snapshot!("templates", render::templates(&inventory));
+    check_snapshot("prompts", &prompts);
+    check_snapshot("templates", &render::templates(&inventory));
+}
+
+fn check_snapshot(name: &str, definition: &impl serde::Serialize) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.bind(|| insta::assert_json_snapshot!(format!("inventory__{name}"), definition));
 }
 
 #[test]

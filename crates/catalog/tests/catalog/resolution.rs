@@ -1,7 +1,5 @@
 //! Resolution of natural queries, on a set that was written separately from aliases and phrases.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

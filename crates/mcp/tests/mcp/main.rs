@@ -1,4 +1,4 @@
-//! Holds what the server says of itself against what it does.
+//! The definitions that clients see, and the server's self-description compared with what it does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
@@ -7,5 +7,6 @@ mod contract;
 mod drift;
 mod errors;
 mod fixture;
+mod inventory;
 mod limits;
 mod workspace;
