@@ -1,4 +1,4 @@
-// Tests the web page in Chromium: every view in both colour schemes, on a desktop and on a phone, every
+// Tests the web pages in Chromium: every view in both colour schemes, on a desktop and on a phone, every
 // form, the live map, the keyboard, and the page without scripts. axe checks accessibility; the browser's
 // measurements of each view are written to record.json, beside the screenshots.
 import { execFileSync } from "node:child_process";
@@ -46,23 +46,23 @@ const browser = await puppeteer.launch({
 const problems = [];
 
 /** Runs in the page before its own scripts: collects what only the browser can measure. */
-function watch() {
-  const seen = { shift: 0, largest: 0, first: 0, violations: [] };
-  globalThis.seen = seen;
-  const on = (type, note) => new PerformanceObserver((list) => list.getEntries().forEach(note))
+function observe() {
+  const measured = { shift: 0, largest: 0, first: 0, violations: [] };
+  globalThis.measured = measured;
+  const on = (type, record) => new PerformanceObserver((list) => list.getEntries().forEach(record))
     .observe({ type, buffered: true });
-  on("layout-shift", (entry) => { if (!entry.hadRecentInput) seen.shift += entry.value; });
-  on("largest-contentful-paint", (entry) => { seen.largest = entry.startTime; });
-  on("paint", (entry) => { if (entry.name === "first-contentful-paint") seen.first = entry.startTime; });
+  on("layout-shift", (entry) => { if (!entry.hadRecentInput) measured.shift += entry.value; });
+  on("largest-contentful-paint", (entry) => { measured.largest = entry.startTime; });
+  on("paint", (entry) => { if (entry.name === "first-contentful-paint") measured.first = entry.startTime; });
   document.addEventListener("securitypolicyviolation", (event) => {
-    seen.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
+    measured.violations.push(`${event.violatedDirective} ${event.blockedURI}`);
   });
 }
 
 async function tab() {
   const page = await browser.newPage();
   await page.setViewport(DESKTOP);
-  await page.evaluateOnNewDocument(watch);
+  await page.evaluateOnNewDocument(observe);
   page.on("console", (message) => {
     const expected = /the server responded with a status of 4/.test(message.text());
     if (message.type() === "error" && !expected) problems.push(`${page.url()}: ${message.text()}`);
@@ -72,8 +72,8 @@ async function tab() {
 }
 
 async function open(page, path, base = ADDRESS) {
-  const answer = await page.goto(base + path, { waitUntil: "load" });
-  assert.equal(answer.status(), 200, path);
+  const response = await page.goto(base + path, { waitUntil: "load" });
+  assert.equal(response.status(), 200, path);
 }
 
 async function checkAccessibility(page, name) {
@@ -107,8 +107,8 @@ async function text(page) {
 }
 
 async function says(page, words) {
-  const shown = await text(page);
-  assert.ok(shown.includes(words), `${page.url()} does not say "${words}":\n${shown.slice(0, 600)}`);
+  const content = await text(page);
+  assert.ok(content.includes(words), `${page.url()} does not say "${words}":\n${content.slice(0, 600)}`);
 }
 
 /** Reports a missing capability, and waits until there is a gap for it. */
@@ -127,45 +127,45 @@ async function reportMissing(page, capability, number) {
     const links = await page.$$eval("td a", (all) => all.map((a) => [a.textContent, a.pathname]));
     const found = links.find(([label]) => label === capability);
     if (found) return found[1];
-    await new Promise((soon) => setTimeout(soon, 200));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
 
 async function propose(title) {
   const body = JSON.stringify({ title, markdown: "Like this.", targetPath: `${title}.md` });
   const headers = { "Content-Type": "application/json" };
-  const answer = await fetch(`${ADDRESS}/api/v1/proposals`, { method: "POST", headers, body });
-  return `/proposals/${(await answer.json()).proposal.id}`;
+  const response = await fetch(`${ADDRESS}/api/v1/proposals`, { method: "POST", headers, body });
+  return `/proposals/${(await response.json()).proposal.id}`;
 }
 
 async function forms(page) {
   await open(page, "/registry");
   await send(page, "/registry/agents", { name: "deploy-bot", id: "7" });
-  await says(page, "The agent is added.");
+  await says(page, "The agent was added.");
   await send(page, "/registry/skills", { agent: "7", skill: "k8s-rollout", version: "1.4" });
   await says(page, "Invalid semantic version");
   await send(page, "/registry/skills", { version: "1.4.0" });
-  await says(page, "The skill is registered.");
+  await says(page, "The skill was registered.");
   await send(page, "/registry/deactivate");
-  await says(page, "The skill is deactivated");
+  await says(page, "The skill was deactivated");
   await open(page, "/registry");
   await page.type('form[action="/registry"] [name="query"]', "roll out to kubernetes");
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
-  await says(page, "Who can do that");
+  await says(page, "Matching skills");
 
   const invoice = await reportMissing(page, "print an invoice", 1);
   const room = await reportMissing(page, "reserve a meeting room", 2);
   await open(page, invoice);
   await checkAccessibility(page, "an open gap");
   await send(page, `${invoice}/mute`);
-  await says(page, "The gap is muted");
+  await says(page, "The gap was muted");
   await send(page, `${invoice}/reopen`, { because: "it is wanted" });
-  await says(page, "The gap is open again.");
+  await says(page, "The gap was reopened.");
   await send(page, `${invoice}/close`, { by: "Ada", note: "there is a tool now" });
-  await says(page, "The gap is closed.");
+  await says(page, "The gap was closed.");
   await send(page, `${invoice}/reopen`);
   await send(page, `${invoice}/merge`, { into: room.split("/").pop() });
-  await says(page, "The gaps are one now.");
+  await says(page, "The gaps were merged.");
   VIEWS.gap = room;
   await open(page, "/gaps");
   await send(page, "/gaps", { status: "merged" });
@@ -174,16 +174,16 @@ async function forms(page) {
   await send(page, "/usage", { days: "7" });
   assert.equal(new URL(page.url()).searchParams.get("days"), "7");
 
-  for (const [title, verb, said] of [
-    ["Invoices", "accept", "The file is written"],
-    ["Rooms", "reject", "The proposal is turned down."],
+  for (const [title, verb, notice] of [
+    ["Invoices", "accept", "The proposal was accepted."],
+    ["Rooms", "reject", "The proposal was rejected."],
   ]) {
     const proposal = await propose(title);
     VIEWS.proposal = proposal;
     await open(page, proposal);
     await checkAccessibility(page, "an open proposal");
     await send(page, `${proposal}/${verb}`, { by: "Ada" });
-    await says(page, said);
+    await says(page, notice);
   }
 }
 
@@ -191,11 +191,11 @@ async function forms(page) {
 async function tabTo(page, words) {
   for (let step = 0; step < 60; step += 1) {
     await page.keyboard.press("Tab");
-    const [said, outline] = await page.evaluate(() => {
-      const { activeElement: here } = document;
-      return [here.textContent.trim(), getComputedStyle(here).outlineStyle];
+    const [label, outline] = await page.evaluate(() => {
+      const { activeElement: focused } = document;
+      return [focused.textContent.trim(), getComputedStyle(focused).outlineStyle];
     });
-    if (said === words) {
+    if (label === words) {
       assert.notEqual(outline, "none", `${page.url()}: "${words}" has no visible focus`);
       return;
     }
@@ -222,7 +222,7 @@ async function keyboardOnly(page) {
   await page.keyboard.press("/");
   await page.keyboard.type("incident");
   await enter(page);
-  await says(page, "Found");
+  await says(page, "Results");
   await tabTo(page, "Incident Response");
   await enter(page);
   assert.equal(new URL(page.url()).pathname, "/node");
@@ -239,28 +239,28 @@ async function compose(page) {
   assert.ok(page.url().includes("preview=yes") && !page.url().includes("form_token"), page.url());
   const write = () => Promise.all([page.waitForNavigation(), page.click('button[formaction$="/build"]')]);
   await write();
-  await says(page, "The files are written.");
+  await says(page, "The files were written.");
   const file = join(KNOWLEDGE, "AGENTS.md");
   assert.ok(existsSync(file));
   await write();
-  await says(page, "Nothing to write");
+  await says(page, "Nothing was written");
   appendFileSync(file, "\nA note by hand.\n");
   await write();
   await says(page, "was changed since");
   await checkAccessibility(page, "a file that was changed by hand");
   await page.click('[name="force"]');
   await write();
-  await says(page, "The files are written.");
+  await says(page, "The files were written.");
   assert.ok(!readFileSync(file, "utf8").includes("by hand"));
 
   await open(page, "/compose/content/client-config");
   await Promise.all([page.waitForNavigation(), page.click('button[formaction$="/generate"]')]);
-  await says(page, "The text is generated");
+  await says(page, "The text was generated");
   await says(page, "Version of");
   await checkAccessibility(page, "a content with a version");
   VIEWS.version = page.url().slice(ADDRESS.length).replace(/&done=.*/, "");
   await Promise.all([page.waitForNavigation(), page.click('button[name="preview"]')]);
-  await says(page, "not kept");
+  await says(page, "not saved");
 }
 
 async function searches(page) {
@@ -268,14 +268,14 @@ async function searches(page) {
   await page.keyboard.press("/");
   await page.keyboard.type("access token");
   await enter(page);
-  await says(page, "Found");
+  await says(page, "Results");
   await page.select("#type", "keyword");
   await page.$eval("#scope", (element) => { element.value = "guidelines/SECURITY.md"; });
   await Promise.all([page.waitForNavigation(), page.click('form[role="search"] button')]);
-  await says(page, "Found");
+  await says(page, "Results");
   await page.type("#task", "write a migration");
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
-  await says(page, "Recommended");
+  await says(page, "Recommendations");
   await open(page, "/catalog");
   await page.select("#category", "security");
   await Promise.all([page.waitForNavigation(), page.click('form[action="/catalog"] button')]);
@@ -304,18 +304,18 @@ async function use() {
 }
 
 /** The browser's measurements of the open page, loaded without a cache. */
-async function measured(page) {
-  await page.waitForFunction(() => globalThis.seen.first > 0 && globalThis.seen.largest > 0, { polling: 50 });
+async function measurements(page) {
+  await page.waitForFunction(() => globalThis.measured.first > 0 && globalThis.measured.largest > 0, { polling: 50 });
   return page.evaluate(() => {
     const loaded = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
-    const { seen } = globalThis;
+    const { measured } = globalThis;
     return {
-      shift: seen.shift,
-      first_paint_ms: Math.round(seen.first),
-      largest_paint_ms: Math.round(seen.largest),
+      shift: measured.shift,
+      first_paint_ms: Math.round(measured.first),
+      largest_paint_ms: Math.round(measured.largest),
       bytes: loaded.reduce((sum, entry) => sum + entry.transferSize, 0),
       elements: document.querySelectorAll("*").length,
-      violations: seen.violations,
+      violations: measured.violations,
       too_wide: document.documentElement.scrollWidth - innerWidth,
     };
   });
@@ -344,7 +344,7 @@ async function pictures(page) {
       for (const [name, path] of Object.entries(VIEWS)) {
         const label = `${name}-${scheme}-${device}`;
         await open(page, path);
-        const found = await measured(page);
+        const found = await measurements(page);
         record.push({ view: name, path, scheme, device, ...found });
         if (found.too_wide > 1) problems.push(`${label}: ${found.too_wide} pixels too wide`);
         if (found.shift >= MAX_SHIFT) problems.push(`${label}: layout shift of ${found.shift}`);
@@ -364,7 +364,7 @@ async function withoutScript() {
   await open(page, "/search");
   await page.type("#query", "release");
   await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
-  assert.ok((await page.content()).includes("Found"));
+  assert.ok((await page.content()).includes("Results"));
   await page.close();
 }
 

@@ -1,10 +1,10 @@
-// Kenning's page works without this. With it, `/` goes to the search, the map follows the files, and
-// a narrow screen shows which tab is open.
+// The pages work without this script. It adds the `/` shortcut to the search, the live map, and on narrow
+// screens scrolls the navigation to the current tab.
 "use strict";
 
 const tab = document.querySelector("nav a[aria-current]");
 if (tab) {
-  // Scrolling the tab itself into view would move where the Tab key begins.
+  // Not `scrollIntoView`: that would change where the Tab key starts.
   const nav = tab.parentElement;
   nav.scrollLeft = tab.offsetLeft - nav.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
 }
@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
   field.select();
 });
 
-/** Puts the map of a newer page in the place of this one, and marks the files that changed. */
+/** Replaces the map by that of a newer page, and marks the files that changed. */
 function redraw(live, page) {
   const next = new DOMParser().parseFromString(page, "text/html").getElementById("live");
   if (!next) return;
@@ -32,11 +32,11 @@ function redraw(live, page) {
   }
 }
 
-async function look(live) {
+async function poll(live) {
   if (document.hidden) return;
-  const answer = await fetch(live.dataset.live);
-  if (!answer.ok) return;
-  const { version } = await answer.json();
+  const response = await fetch(live.dataset.live);
+  if (!response.ok) return;
+  const { version } = await response.json();
   if (version === live.dataset.version) return;
   const page = await fetch(location.href);
   if (page.ok) redraw(live, await page.text());
@@ -45,7 +45,7 @@ async function look(live) {
 const live = document.querySelector("[data-live]");
 if (live) {
   const note = document.querySelector("[data-live-note]");
-  if (note) note.textContent = "It follows the files as they change.";
-  const soon = () => setTimeout(() => look(live).catch(() => {}).finally(soon), 2000);
-  soon();
+  if (note) note.textContent = "The map updates when files change.";
+  const schedule = () => setTimeout(() => poll(live).catch(() => {}).finally(schedule), 2000);
+  schedule();
 }

@@ -1,4 +1,4 @@
-//! The stylesheet, the script and the icon, part of the binary.
+//! The stylesheet, the script and the icon, compiled into the binary.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("../../assets/kenning.css");
 const SCRIPT: &str = include_str!("../../assets/kenning.js");
 const ICON: &str = include_str!("../../assets/kenning.svg");
 
-/// Their addresses have a hash of what is in them, so that browsers may keep them for ever.
+/// The addresses contain a hash of the content, so that browsers may cache them forever.
 pub(super) struct Assets {
     pub(super) style: String,
     pub(super) script: String,
@@ -23,24 +23,27 @@ pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     icon: address(ICON, "svg"),
 });
 
-fn address(text: &str, ending: &str) -> String {
-    format!("/assets/kenning-{}.{ending}", &blake3::hash(text.as_bytes()).to_hex()[..16])
+fn address(content: &str, extension: &str) -> String {
+    format!("/assets/kenning-{}.{extension}", &blake3::hash(content.as_bytes()).to_hex()[..16])
 }
 
 pub(super) fn routes() -> Router {
     Router::new()
-        .route(&ASSETS.style, get(|| async { kept("text/css; charset=utf-8", STYLE) }))
-        .route(&ASSETS.icon, get(|| async { kept("image/svg+xml", ICON) }))
-        .route(&ASSETS.script, get(|| async { kept("text/javascript; charset=utf-8", SCRIPT) }))
+        .route(&ASSETS.style, get(|| async { immutable("text/css; charset=utf-8", STYLE) }))
+        .route(&ASSETS.icon, get(|| async { immutable("image/svg+xml", ICON) }))
+        .route(
+            &ASSETS.script,
+            get(|| async { immutable("text/javascript; charset=utf-8", SCRIPT) }),
+        )
 }
 
-type Kept = ([(header::HeaderName, HeaderValue); 3], &'static str);
+type Asset = ([(header::HeaderName, HeaderValue); 3], &'static str);
 
-fn kept(kind: &'static str, text: &'static str) -> Kept {
+fn immutable(content_type: &'static str, content: &'static str) -> Asset {
     let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    (headers, text)
+    (headers, content)
 }

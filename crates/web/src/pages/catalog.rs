@@ -1,13 +1,13 @@
-//! `/catalog`: which coding agent can do what, and where it says so.
+//! `/catalog`: coding agents and their capabilities, with sources.
 
 use chrono::Utc;
-use kenning_catalog::data::{Agent, Claim, Definition, ImplementationNotes};
+use kenning_catalog::data::{Agent, Definition, ImplementationNotes};
 use kenning_catalog::lookup::{KnownCapability, LookupRequest};
 use kenning_catalog::sources::{Citation, Freshness, SourcesRequest};
 use maud::{Markup, html};
 
 use super::form::link;
-use super::layout::{Tab, badge, choice, table};
+use super::layout::{Tab, badge, scroll, select};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, PageError};
@@ -15,61 +15,57 @@ use kenning_app::Services;
 
 pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let catalog = &services.catalog;
-    let wanted = visit.fields.text("category");
-    let categories = catalog.categories();
-    let shown: Vec<&str> = categories
-        .iter()
-        .copied()
-        .filter(|&category| wanted.is_empty() || category == wanted)
-        .collect();
-    if shown.is_empty() {
-        let known = categories.iter().map(|&known| known.to_owned()).collect();
-        let asked = wanted.to_owned();
+    let category = visit.fields.text("category");
+    let known = catalog.categories();
+    let mut selected = known.clone();
+    selected.retain(|&one| category.is_empty() || one == category);
+    if selected.is_empty() {
+        let known = known.iter().map(|&one| one.to_owned()).collect();
+        let asked = category.to_owned();
         return Err(kenning_catalog::Error::CategoryNotFound { asked, known }.into());
     }
-    let options: Vec<(&str, &str)> = std::iter::once(("", "all"))
-        .chain(categories.iter().map(|&category| (category, category)))
-        .collect();
+    let options = std::iter::once(("", "all")).chain(known.iter().map(|&one| (one, one)));
     let body = html! {
         h1 { "Coding agents" }
-        p class="lead" { "What is known of each, with a source. " b { "?" }
-            " is not a no: no source was found for or against." }
+        p class="lead" { "What each coding agent can do, with sources. " b { "?" }
+            " means unknown: no source was found for or against." }
         form class="row" action="/catalog" {
-            (choice("category", "Category", &options, wanted))
-            button { "Show" }
+            (select("category", "Category", options, category))
+            button { "Filter" }
         }
-        (table("Capabilities of coding agents", html! {
+        (scroll("Capabilities of coding agents", html! {
             table class="matrix" {
                 thead { tr {
                     th { "Capability" }
                     @for agent in catalog.agents() { th { (text(&agent.name)) } }
                 } }
-                @for category in shown {
+                @for category in selected {
                     tbody {
                         tr class="group" {
                             th colspan=(catalog.agents().len() + 1) scope="rowgroup" { (text(category)) }
                         }
-                        @for known in catalog.definitions().iter().filter(|one| one.category == category) {
-                            (row(catalog.agents(), known))
+                        @for definition in catalog.definitions().iter().filter(|one| one.category == category) {
+                            (row(catalog.agents(), definition))
                         }
                     }
                 }
             }
         }))
     };
-    Ok(Page { title: "Coding agents".to_owned(), tab: Some(Tab::Agents), body })
+    Ok(Page::new("Coding agents", Tab::Agents, body))
 }
 
-fn row(agents: &[Agent], known: &Definition) -> Markup {
+fn row(agents: &[Agent], capability: &Definition) -> Markup {
     html! {
         tr {
-            th scope="row" title=(text(&known.description)) { (text(&known.name)) }
+            th scope="row" title=(text(&capability.description)) { (text(&capability.name)) }
             @for agent in agents {
-                @let (mark, word) = mark(agent.claim(&known.name));
-                @let address = link("/catalog/claim", &[("agent", &agent.agent), ("capability", &known.name)]);
+                @let available = agent.claim(&capability.name).map(|claim| claim.available);
+                @let word = availability(available);
+                @let address = link("/catalog/claim", &[("agent", &agent.agent), ("capability", &capability.name)]);
                 td class=(word) {
-                    a href=(address) aria-label=(text(&format!("{}, {}: {word}", agent.name, known.name))) {
-                        (mark)
+                    a href=(address) aria-label=(text(&format!("{}, {}: {word}", agent.name, capability.name))) {
+                        @match available { Some(true) => "✓", Some(false) => "✗", None => "?" }
                     }
                 }
             }
@@ -77,15 +73,15 @@ fn row(agents: &[Agent], known: &Definition) -> Markup {
     }
 }
 
-fn mark(claim: Option<&Claim>) -> (&'static str, &'static str) {
-    match claim.map(|claim| claim.available) {
-        Some(true) => ("✓", "yes"),
-        Some(false) => ("✗", "no"),
-        None => ("?", "unknown"),
+fn availability(available: Option<bool>) -> &'static str {
+    match available {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
     }
 }
 
-/// One cell: what is known, and the sources.
+/// One cell of the table: a capability of an agent, with its sources.
 pub(super) fn claim(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let (agent, capability) = (visit.fields.text("agent"), visit.fields.text("capability"));
     let embed = |text: &str| services.library.embed(text);
@@ -96,9 +92,9 @@ pub(super) fn claim(services: &Services, visit: &Visit) -> Result<Page, PageErro
         None => Vec::new(),
         Some(known) => {
             let (agent, capability) = (Some(found.agent.clone()), Some(known.name.clone()));
-            let asked = SourcesRequest { agent, capability };
-            let sourced = services.catalog.sources(&asked, Utc::now().date_naive(), &embed)?;
-            sourced.claims.into_iter().flat_map(|claim| claim.sources).collect()
+            let request = SourcesRequest { agent, capability };
+            let response = services.catalog.sources(&request, Utc::now().date_naive(), &embed)?;
+            response.claims.into_iter().flat_map(|claim| claim.sources).collect()
         }
     };
     let title = found.capability.as_ref().map_or(capability, |known| known.name.as_str());
@@ -106,69 +102,64 @@ pub(super) fn claim(services: &Services, visit: &Visit) -> Result<Page, PageErro
         p class="crumbs" { a href="/catalog" { "Coding agents" } " › " (text(name)) }
         h1 { (text(title)) }
         @if let Some(message) = &found.message { p class="hint" { (text(message)) } }
-        @if let Some(known) = &found.capability { (known_facts(known)) (cited(&sources)) }
+        @if let Some(known) = &found.capability { (facts(known)) (citations(&sources)) }
         @if !found.matches.is_empty() {
-            h2 { "What may be meant otherwise" }
+            h2 { "Similar capabilities" }
             ul { @for other in &found.matches {
                 li { a href=(link("/catalog/claim", &[("agent", &found.agent), ("capability", &other.name)])) {
                     (text(&other.name)) } }
             } }
         }
     };
-    Ok(Page { title: format!("{title}: {name}"), tab: Some(Tab::Agents), body })
+    Ok(Page::new(format!("{title}: {name}"), Tab::Agents, body))
 }
 
-fn known_facts(known: &KnownCapability) -> Markup {
-    let available = match known.available.0 {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "unknown",
-    };
+fn facts(known: &KnownCapability) -> Markup {
     html! {
-        p { (badge(available))
+        p { (badge(availability(known.available.0)))
             @if let Some(maturity) = known.maturity_level { " " (badge(maturity.name())) }
             @if let Some(tier) = known.tier { " " (badge(tier.name())) } }
         p { (text(&known.description)) }
-        @if let Some(word) = &known.terminology { p { "Its own word for it: " b { (text(word)) } } }
+        @if let Some(term) = &known.terminology { p { "The agent's own term: " b { (text(term)) } } }
         @if let Some(notes) = &known.implementation_notes { (setup(notes)) }
-        (bullets("Needs", &known.requirements))
-        (bullets("Limits", &known.limitations))
+        (bullets("Requirements", &known.requirements))
+        (bullets("Limitations", &known.limitations))
     }
 }
 
 fn setup(notes: &ImplementationNotes) -> Markup {
     html! {
-        h2 { "Setting it up" }
+        h2 { "Setup" }
         dl class="facts" {
             @if let Some(setup) = &notes.setup { div { dt { "Step" } dd { code { (text(setup)) } } } }
-            @if let Some(file) = &notes.config_file { div { dt { "File" } dd { code { (text(file)) } } } }
-            @if let Some(url) = &notes.start_url { div { dt { "Read" } dd { (outward(url, url)) } } }
+            @if let Some(file) = &notes.config_file { div { dt { "Config file" } dd { code { (text(file)) } } } }
+            @if let Some(url) = &notes.start_url { div { dt { "Documentation" } dd { (external_link(url, url)) } } }
         }
         (bullets("Pitfalls", &notes.gotchas))
     }
 }
 
-fn bullets(title: &str, all: &[String]) -> Markup {
+fn bullets(title: &str, items: &[String]) -> Markup {
     html! {
-        @if !all.is_empty() {
+        @if !items.is_empty() {
             h2 { (title) }
-            ul { @for one in all { li { (text(one)) } } }
+            ul { @for item in items { li { (text(item)) } } }
         }
     }
 }
 
-fn cited(sources: &[Citation]) -> Markup {
+fn citations(sources: &[Citation]) -> Markup {
     html! {
         h2 { "Sources" }
         @if sources.is_empty() {
-            p class="empty" { "There is none. A catalog of your own can say more: "
+            p class="empty" { "No sources. You can add some in a catalog of your own: "
                 code { "kenning --catalog FOLDER serve" } "." }
         }
         ul class="plain" {
             @for source in sources {
                 li {
-                    (outward(&source.url, &source.description)) " " (badge(age(source.freshness)))
-                    span class="small" { " read " (source.verified_date.to_string()) }
+                    (external_link(&source.url, &source.description)) " " (badge(freshness(source.freshness)))
+                    span class="small" { " verified " (source.verified_date.to_string()) }
                     @if let Some(evidence) = &source.evidence { blockquote { (text(evidence)) } }
                 }
             }
@@ -176,7 +167,7 @@ fn cited(sources: &[Citation]) -> Markup {
     }
 }
 
-fn age(freshness: Freshness) -> &'static str {
+fn freshness(freshness: Freshness) -> &'static str {
     match freshness {
         Freshness::Fresh => "fresh",
         Freshness::Aging => "aging",
@@ -184,11 +175,11 @@ fn age(freshness: Freshness) -> &'static str {
     }
 }
 
-/// A link out of here; what is not an address of the web is only text.
-fn outward(url: &str, shown: &str) -> Markup {
+/// Catalogs are untrusted: only `http` and `https` become links, anything else stays text.
+fn external_link(url: &str, label: &str) -> Markup {
     html! {
         @if url.starts_with("https://") || url.starts_with("http://") {
-            a href=(url) rel="noreferrer noopener" { (text(shown)) }
-        } @else { (text(shown)) " (" (text(url)) ")" }
+            a href=(url) rel="noreferrer noopener" { (text(label)) }
+        } @else { (text(label)) " (" (text(url)) ")" }
     }
 }

@@ -3,15 +3,13 @@
 use blake3::Hash;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::token::hex;
-
-/// The field that proves that a form came from one of our pages.
+/// The form field that proves that a page of this server rendered the form.
 pub(super) const TOKEN: &str = "form_token";
-/// The cookie it belongs to.
+/// The cookie that the field is derived from.
 pub(super) const COOKIE: &str = "kenning_form";
 
-/// Known to this process only. A form carries the keyed hash of a cookie that only this site can
-/// read: another site can neither read the one nor compute the other.
+/// The key of the form tokens, known to this process only. A form token is the keyed hash of a
+/// cookie: another site can neither read the cookie nor compute the hash.
 pub(crate) struct FormKey([u8; 32]);
 
 impl FormKey {
@@ -25,8 +23,8 @@ impl FormKey {
         self.hash(cookie).to_hex().to_string()
     }
 
-    /// Hashes are compared in constant time.
-    pub(super) fn fits(&self, cookie: &str, token: &str) -> bool {
+    /// Compares in constant time, which `blake3::Hash` does.
+    pub(super) fn verify(&self, cookie: &str, token: &str) -> bool {
         Hash::from_hex(token).is_ok_and(|token| token == self.hash(cookie))
     }
 
@@ -35,11 +33,10 @@ impl FormKey {
     }
 }
 
-/// A new value for the cookie.
-pub(super) fn cookie() -> Result<String, getrandom::Error> {
+pub(super) fn new_cookie() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(bytes))
 }
 
 /// The fields of the path, the query and the form.
@@ -51,13 +48,13 @@ impl Fields {
         Self(pairs)
     }
 
-    /// The trimmed value; `None` if it is blank.
+    /// The trimmed value; `None` if it is absent or blank.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim());
-        found.filter(|value| !value.is_empty())
+        let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
+        Some(value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The trimmed value, or an empty one.
+    /// The trimmed value; empty if it is absent.
     pub(super) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -66,13 +63,13 @@ impl Fields {
         self.get(name).map(str::to_owned)
     }
 
-    /// The value as a number; `None` if it is not one.
+    /// The value as a number; `None` if it is absent or not a number.
     pub(super) fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.get(name)?.parse().ok()
     }
 }
 
-const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A URL with a query.
 pub(super) fn link(path: &str, fields: &[(&str, &str)]) -> String {
@@ -82,22 +79,26 @@ pub(super) fn link(path: &str, fields: &[(&str, &str)]) -> String {
 }
 
 /// Percent-encodes a part of a URL.
-pub(super) fn encoded(word: &str) -> String {
-    utf8_percent_encode(word, &KEPT).to_string()
+pub(super) fn encoded(part: &str) -> String {
+    utf8_percent_encode(part, &UNRESERVED).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn random_cookie() -> String {
+        new_cookie().expect("random bytes")
+    }
+
     #[test]
-    fn a_form_token_fits_its_own_cookie_only() {
+    fn a_form_token_is_valid_for_its_own_cookie_only() {
         let key = FormKey::new().expect("random bytes");
-        let (one, other) = (cookie().expect("random bytes"), cookie().expect("random bytes"));
-        assert!(key.fits(&one, &key.token(&one)));
-        assert!(!key.fits(&other, &key.token(&one)));
-        assert!(!key.fits(&one, ""));
-        assert!(!FormKey::new().expect("random bytes").fits(&one, &key.token(&one)));
+        let (one, other) = (random_cookie(), random_cookie());
+        assert!(key.verify(&one, &key.token(&one)));
+        assert!(!key.verify(&other, &key.token(&one)));
+        assert!(!key.verify(&one, ""));
+        assert!(!FormKey::new().expect("random bytes").verify(&one, &key.token(&one)));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! HTML pages, rendered on the server: one view in each file.
 //!
-//! A view reads and returns a [`Page`]; an action changes something and returns where to go next.
-//! Both run under the application's limits, off the async threads. If an action fails, its view is
-//! rendered again with what was filled in. [`layout`] is what pages share, [`text`] escapes what
-//! others wrote, [`form`] protects forms against other sites, [`visit`] is one request to a page.
+//! A [`View`] reads and returns a [`Page`]; an [`Action`] changes something and returns the address to
+//! redirect to. Both run under the application's limits, off the async threads. If an action fails, its
+//! view is rendered again with the submitted values. [`layout`] has the markup that pages share,
+//! [`text`] sanitises untrusted text, [`form`] protects forms against other sites, and [`visit`] is one
+//! request to a page.
 
 mod assets;
 mod catalog;
@@ -41,14 +42,20 @@ use kenning_app::{AppState, Fault, Services, Workload};
 pub(crate) use form::FormKey;
 pub(crate) use layout::document;
 
-/// A view without the frame around it.
+/// A rendered view, without navigation and footer.
 struct Page {
     title: String,
     tab: Option<Tab>,
     body: Markup,
 }
 
-/// Why a page or an action failed, and the way out.
+impl Page {
+    fn new(title: impl Into<String>, tab: Tab, body: Markup) -> Self {
+        Self { title: title.into(), tab: Some(tab), body }
+    }
+}
+
+/// Why a view or an action failed, and what to do about it.
 #[derive(Debug)]
 struct PageError {
     status: StatusCode,
@@ -57,7 +64,7 @@ struct PageError {
 }
 
 type View = fn(&Services, &Visit) -> Result<Page, PageError>;
-/// Returns where to go next.
+/// Returns the address to redirect to.
 type Action = fn(&Services, &Visit) -> Result<String, PageError>;
 
 struct PageState {
@@ -73,12 +80,10 @@ pub(crate) fn routes(app: AppState, key: FormKey, access: &AccessPolicy) -> Rout
         AccessPolicy::Loopback { .. } => None,
     };
     let state = Arc::new(PageState { app, key, tokens });
-    // Views that draw on memory alone stay available while the store does not answer.
+    // Views that need no store stay available while the store does not answer.
     let local = |view: View| view_route(&state, Workload::Local, view);
     let stored = |view: View| view_route(&state, Workload::Store, view);
-    let action = |view: View, action: Action| {
-        view_route(&state, Workload::Store, view).post(action_route(&state, view, action))
-    };
+    let action = |view: View, action: Action| action_route(&state, view, action);
     Router::new()
         .route("/", stored(overview::view))
         .route("/search", local(search::view))
@@ -113,34 +118,26 @@ pub(crate) fn routes(app: AppState, key: FormKey, access: &AccessPolicy) -> Rout
 fn view_route(state: &Arc<PageState>, workload: Workload, view: View) -> MethodRouter {
     let state = state.clone();
     get(move |request: Request| async move {
-        match Visit::begin(&state, request).await {
+        match Visit::from_request(&state, request).await {
             Ok(visit) => render(&state, workload, view, visit).await,
-            Err(problem) => problem_page(&problem),
+            Err(problem) => problem_page(problem),
         }
     })
 }
 
-fn action_route(
-    state: &Arc<PageState>,
-    view: View,
-    action: Action,
-) -> impl Fn(Request) -> BoxedResponse + Clone + use<> {
-    let state = state.clone();
-    move |request: Request| {
-        let state = state.clone();
-        Box::pin(async move {
-            match Visit::begin(&state, request).await {
-                Ok(visit) => perform(&state, view, action, visit).await,
-                Err(problem) => problem_page(&problem),
-            }
-        })
-    }
+/// Shows `view` on `GET` as well, so that reloading the page after a failed action works.
+fn action_route(state: &Arc<PageState>, view: View, action: Action) -> MethodRouter {
+    let post = state.clone();
+    view_route(state, Workload::Store, view).post(move |request: Request| async move {
+        match Visit::from_request(&post, request).await {
+            Ok(visit) => perform(&post, view, action, visit).await,
+            Err(problem) => problem_page(problem),
+        }
+    })
 }
 
-type BoxedResponse = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
-
 async fn perform(state: &PageState, view: View, action: Action, mut visit: Visit) -> Response {
-    if let Err(error) = visit.may_act() {
+    if let Err(error) = visit.check_write() {
         visit.error = Some(error);
         return render(state, Workload::Store, view, visit).await;
     }
@@ -149,12 +146,12 @@ async fn perform(state: &PageState, view: View, action: Action, mut visit: Visit
         (visit, outcome)
     };
     match state.app.work(Workload::Store, work).await {
-        Ok((_, Ok(next))) => redirect_to(&next),
+        Ok((_, Ok(address))) => redirect_to(&address),
         Ok((mut visit, Err(error))) => {
             visit.error = Some(error);
             render(state, Workload::Store, view, visit).await
         }
-        Err(refused) => problem_page(&refused.into()),
+        Err(refused) => problem_page(refused.into()),
     }
 }
 
@@ -169,28 +166,22 @@ async fn render(state: &PageState, workload: Workload, view: View, visit: Visit)
         (status, layout::frame(&visit, &page), visit.new_cookie)
     };
     match state.app.work(workload, work).await {
-        Ok((status, markup, cookie)) => {
-            let mut response = html(status, markup);
-            if let Some(cookie) = cookie.as_deref().and_then(|cookie| cookie.parse().ok()) {
-                response.headers_mut().append(header::SET_COOKIE, cookie);
-            }
-            response
-        }
-        Err(refused) => problem_page(&refused.into()),
+        Ok((status, markup, cookie)) => with_cookie(html(status, markup), cookie.as_deref()),
+        Err(refused) => problem_page(refused.into()),
     }
 }
 
-const CONTENT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
-                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
-                       base-uri 'none'";
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
+                              connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
+                              base-uri 'none'";
 
-/// A page may load only its own assets, be framed by no site, and be cached by nobody.
+/// A page may load only the server's own assets. No site may frame it and nothing may cache it.
 pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
     let headers: [(HeaderName, &str); 6] = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CONTENT_SECURITY_POLICY, CONTENT),
+        (header::CONTENT_SECURITY_POLICY, CONTENT_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // With a stricter policy browsers would not send the origin of a form.
+        // A stricter policy would keep browsers from sending the origin of a form.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -199,20 +190,27 @@ pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
     (status, HeaderMap::from_iter(headers), markup.into_string()).into_response()
 }
 
-/// Goes on to another page.
 fn redirect_to(address: &str) -> Response {
     let address = HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("/"));
     (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
 }
 
-fn problem_page(problem: &Problem) -> Response {
-    html(problem.status, layout::bare("Kenning", &layout::error_notice(&problem.detail, None)))
+fn with_cookie(mut response: Response, cookie: Option<&str>) -> Response {
+    if let Some(cookie) = cookie.and_then(|cookie| cookie.parse().ok()) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    response
 }
 
-/// A page for browsers, a problem for programs.
+fn problem_page(problem: Problem) -> Response {
+    let error = PageError::from(problem);
+    html(error.status, layout::standalone("Kenning", &layout::error_notice(&error)))
+}
+
+/// Answers browsers with a page and programs with a problem.
 pub(crate) async fn not_found(request: Request) -> Response {
-    let problem = Problem::new(StatusCode::NOT_FOUND, "there is nothing here");
-    if wants_page(request.headers()) { problem_page(&problem) } else { problem.into_response() }
+    let problem = Problem::new(StatusCode::NOT_FOUND, "nothing is served at this address");
+    if wants_page(request.headers()) { problem_page(problem) } else { problem.into_response() }
 }
 
 impl PageError {
@@ -232,29 +230,28 @@ impl From<Fault> for PageError {
     }
 }
 
-impl From<kenning_knowledge::Error> for PageError {
-    fn from(error: kenning_knowledge::Error) -> Self {
-        Fault::from(error).into()
+impl From<Problem> for PageError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.status, problem.detail)
     }
 }
 
-impl From<kenning_catalog::Error> for PageError {
-    fn from(error: kenning_catalog::Error) -> Self {
-        Fault::from(error).into()
-    }
+macro_rules! from_domain_errors {
+    ($($error:ty),*) => {$(
+        impl From<$error> for PageError {
+            fn from(error: $error) -> Self {
+                Fault::from(error).into()
+            }
+        }
+    )*};
 }
 
-impl From<kenning_registry::Error> for PageError {
-    fn from(error: kenning_registry::Error) -> Self {
-        Fault::from(error).into()
-    }
-}
-
-impl From<kenning_gaps::Error> for PageError {
-    fn from(error: kenning_gaps::Error) -> Self {
-        Fault::from(error).into()
-    }
-}
+from_domain_errors!(
+    kenning_knowledge::Error,
+    kenning_catalog::Error,
+    kenning_registry::Error,
+    kenning_gaps::Error
+);
 
 impl From<kenning_compose::Error> for PageError {
     fn from(error: kenning_compose::Error) -> Self {
@@ -264,7 +261,7 @@ impl From<kenning_compose::Error> for PageError {
     }
 }
 
-/// A person corrects a config at once, so all that is wrong with it is listed, not only the first.
+/// Operations report only the first issue of a config; a person fixes all of them in one go.
 fn all_issues(error: &kenning_compose::Error) -> Option<String> {
     let kenning_compose::Error::InvalidConfig { config_type, id, issues } = error else {
         return None;

@@ -1,10 +1,12 @@
-//! `/node`: one node as it was written, and what it hangs together with.
+//! `/node`: the source of one node, and its dependencies.
 
 use kenning_knowledge::dependencies::{DependenciesRequest, Dependency, Direction, MAX_DEPTH};
 use kenning_knowledge::{NodeRef, Snapshot};
 use maud::{Markup, html};
+use serde_json::Value;
 
-use super::layout::{Tab, badge, node, table};
+use super::layout::Column::{Number, Text};
+use super::layout::{Tab, badge, node_link, table};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, PageError};
@@ -12,33 +14,34 @@ use kenning_app::Services;
 
 pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let snapshot = services.library.snapshot();
-    let shown = snapshot.resolve(visit.fields.text("id"))?;
+    let node = snapshot.resolve(visit.fields.text("id"))?;
     let body = html! {
         p class="crumbs" {
-            @for above in ancestors(shown) { (node(above.id(), above.title())) " › " }
+            @for ancestor in ancestors(node) { (node_link(ancestor.id(), ancestor.title())) " › " }
         }
-        h1 { (text(shown.title())) }
-        p { (badge(shown.kind())) " " (badge(shown.status())) " "
-            code { (text(&shown.path())) } " · " (shown.token_count()) " tokens" }
-        (metadata(shown))
-        pre class="source" { (text(&shown.body())) }
-        @if shown.children().len() > 0 {
-            h2 { "Below" }
-            ul { @for child in shown.children() { li { (node(child.id(), child.title())) } } }
+        h1 { (text(node.title())) }
+        p { (badge(node.kind())) " " (badge(node.status())) " "
+            code { (text(&node.path())) } " · " (node.token_count()) " tokens" }
+        (metadata(node))
+        pre class="source" { (text(&node.body())) }
+        @if node.children().len() > 0 {
+            h2 { "Subsections" }
+            ul { @for child in node.children() { li { (node_link(child.id(), child.title())) } } }
         }
-        (dependencies(&snapshot, shown)?)
+        (dependencies(&snapshot, node)?)
     };
-    Ok(Page { title: shown.title().to_owned(), tab: Some(Tab::Map), body })
+    Ok(Page::new(node.title(), Tab::Map, body))
 }
 
 fn ancestors(node: NodeRef<'_>) -> Vec<NodeRef<'_>> {
-    let mut above: Vec<_> = std::iter::successors(node.parent(), |node| node.parent()).collect();
-    above.reverse();
-    above
+    let mut path: Vec<_> = std::iter::successors(node.parent(), |node| node.parent()).collect();
+    path.reverse();
+    path
 }
 
 fn metadata(node: NodeRef<'_>) -> Markup {
     let metadata = node.section().metadata.as_map();
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     html! {
         @if !metadata.is_empty() {
             dl class="facts" {
@@ -50,47 +53,39 @@ fn metadata(node: NodeRef<'_>) -> Markup {
     }
 }
 
-fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn dependencies(snapshot: &Snapshot, of: NodeRef<'_>) -> Result<Markup, PageError> {
-    let (node_id, direction) = (of.id().to_owned(), Direction::Both);
+fn dependencies(snapshot: &Snapshot, node: NodeRef<'_>) -> Result<Markup, PageError> {
+    let (node_id, direction) = (node.id().to_owned(), Direction::Both);
     let found =
         snapshot.dependencies(&DependenciesRequest { node_id, direction, depth: MAX_DEPTH })?;
-    let (up, down) = (found.upstream.unwrap_or_default(), found.downstream.unwrap_or_default());
     Ok(html! {
-        @if !up.is_empty() { h2 { "Waits for" } (list("Waits for", &up)) }
-        @if !down.is_empty() { h2 { "Is waited for by" } (list("Is waited for by", &down)) }
+        (list("Depends on", &found.upstream.unwrap_or_default()))
+        (list("Required by", &found.downstream.unwrap_or_default()))
         @if !found.unresolved.is_empty() {
-            h2 { "Leads nowhere" }
+            h2 { "Unresolved dependencies" }
             ul { @for one in &found.unresolved {
                 li { code { (text(&one.target)) } ", required by " code { (text(&one.required_by)) } }
             } }
         }
-        @for circle in &found.cycles {
-            p class="notice bad" { "A circle: " (text(&circle.join(" → "))) }
+        @for cycle in &found.cycles {
+            p class="notice bad" { "Dependency cycle: " (text(&cycle.join(" → "))) }
         }
     })
 }
 
-fn list(name: &str, all: &[Dependency]) -> Markup {
-    table(
-        name,
-        html! {
-            table {
-                thead { tr { th { "Node" } th { "Kind" } th { "Status" } th class="n" { "Steps" } } }
-                tbody {
-                    @for one in all {
-                        tr {
-                            td { (node(&one.id, &one.title)) }
-                            td { (badge(&one.kind)) }
-                            td { (badge(&one.status)) }
-                            td class="n" { (one.depth) }
-                        }
+fn list(title: &str, dependencies: &[Dependency]) -> Markup {
+    html! {
+        @if !dependencies.is_empty() {
+            h2 { (title) }
+            (table(title, &[Text("Node"), Text("Kind"), Text("Status"), Number("Distance")], html! {
+                @for dependency in dependencies {
+                    tr {
+                        td { (node_link(&dependency.id, &dependency.title)) }
+                        td { (badge(&dependency.kind)) }
+                        td { (badge(&dependency.status)) }
+                        td class="n" { (dependency.depth) }
                     }
                 }
-            }
-        },
-    )
+            }))
+        }
+    }
 }

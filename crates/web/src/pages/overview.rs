@@ -1,4 +1,4 @@
-//! `/`: how things stand, and what to do next.
+//! `/`: the state of the knowledge bases and of the store, and next steps.
 
 use std::collections::BTreeMap;
 
@@ -10,68 +10,70 @@ use kenning_registry::agents::ListAgentsRequest;
 use maud::{Markup, html};
 
 use super::form::encoded;
-use super::layout::{Tab, badge, empty, gauge, table, time};
+use super::layout::Column::{Number, Text};
+use super::layout::{Tab, badge, empty, gauge, how_gaps_appear, no_store, table, time};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, PageError};
 use kenning_app::Services;
 
-const RECENT: usize = 5;
+const RECENT_GAPS: usize = 5;
 const RECENT_CALLS: usize = 8;
-const TO_MEND: usize = 10;
+const MAX_PROBLEMS: usize = 10;
 
-/// What is counted elsewhere than in the files.
-struct Counts {
+/// What the store holds.
+#[derive(Default)]
+struct Stored {
+    /// How many agents the registry has; `None` without a store.
     agents: Option<usize>,
-    gaps: Option<usize>,
-    proposals: usize,
-    recent: Vec<ListedGap>,
-    calls: Vec<RecentCall>,
+    /// How many gaps are open; `None` without a store.
+    open_gaps: Option<usize>,
+    pending_proposals: usize,
+    recent_gaps: Vec<ListedGap>,
+    recent_calls: Vec<RecentCall>,
 }
 
 pub(super) fn view(services: &Services, _: &Visit) -> Result<Page, PageError> {
     let snapshot = services.library.snapshot();
-    let counts = counts(services)?;
+    let stored = read_store(services)?;
     let body = html! {
         h1 { "Overview" }
-        p class="lead" { "What is known here, what is missing, and what to do next." }
-        (numbers(&snapshot, &counts))
+        p class="lead" { "What your agents can find here, what they are missing, and what to do next." }
+        (numbers(&snapshot, &stored))
         div class="columns" {
             section {
-                h2 { "What to do next" }
-                (next(&snapshot, &counts))
+                h2 { "Next steps" }
+                (next_steps(&snapshot, &stored))
             }
             section {
                 h2 { "Recent gaps" }
-                (recent(&counts))
+                (recent_gaps(&stored))
             }
         }
-        @if counts.gaps.is_some() { (activity(&counts.calls)) }
+        @if stored.open_gaps.is_some() { (recent_calls(&stored.recent_calls)) }
         (bases(&snapshot))
-        (to_mend(&snapshot))
+        (problems(&snapshot))
     };
-    Ok(Page { title: "Overview".to_owned(), tab: Some(Tab::Overview), body })
+    Ok(Page::new("Overview", Tab::Overview, body))
 }
 
-fn counts(services: &Services) -> Result<Counts, PageError> {
-    let one = ListAgentsRequest { max_results: Some(1), cursor: None };
-    let agents = services.registry.as_ref().map(|registry| registry.agents(&one)).transpose()?;
-    let gaps = services.gaps.as_ref().map(|gaps| gaps.newest(RECENT)).transpose()?;
-    let calls = services.gaps.as_ref().map(|gaps| gaps.recent_calls(RECENT_CALLS)).transpose()?;
-    let pending = ProposalsRequest::default();
-    let proposals = services.gaps.as_ref().map(|gaps| gaps.proposals(&pending)).transpose()?;
-    let open = gaps.as_ref().map(|gaps| gaps.total_available);
-    let recent = gaps.map(|gaps| gaps.gaps).unwrap_or_default();
-    Ok(Counts {
-        agents: agents.map(|agents| agents.total_count),
-        gaps: open,
-        proposals: proposals.map_or(0, |all| all.proposals.len()),
-        recent,
-        calls: calls.unwrap_or_default(),
-    })
+fn read_store(services: &Services) -> Result<Stored, PageError> {
+    let mut stored = Stored::default();
+    if let Some(registry) = &services.registry {
+        let count_only = ListAgentsRequest { max_results: Some(1), cursor: None };
+        stored.agents = Some(registry.agents(&count_only)?.total_count);
+    }
+    if let Some(gaps) = &services.gaps {
+        let newest = gaps.newest(RECENT_GAPS)?;
+        stored.open_gaps = Some(newest.total_available);
+        stored.recent_gaps = newest.gaps;
+        stored.recent_calls = gaps.recent_calls(RECENT_CALLS)?;
+        stored.pending_proposals = gaps.proposals(&ProposalsRequest::default())?.proposals.len();
+    }
+    Ok(stored)
 }
 
-fn numbers(snapshot: &Snapshot, counts: &Counts) -> Markup {
+fn numbers(snapshot: &Snapshot, stored: &Stored) -> Markup {
     let coverage = snapshot.coverage();
     let share = match coverage.total {
         0 => 1.0,
@@ -82,59 +84,61 @@ fn numbers(snapshot: &Snapshot, counts: &Counts) -> Markup {
         dl class="numbers" {
             div { dt { "Files" } dd { a href="/map" { (snapshot.file_count()) } } }
             div { dt { "Nodes" } dd { a href="/usage" { (snapshot.node_count()) } } }
-            div { dt { "With vectors" } dd { (coverage.embedded) span class="of" { " of " (coverage.total) } }
+            div { dt { "Nodes with vectors" } dd { (coverage.embedded) span class="of" { " of " (coverage.total) } }
                 dd class="small" { (gauge(share)) } }
-            div { dt { "To mend" } dd { a href="#mend" { (snapshot.diagnostics().len()) } } }
-            div { dt { "Agents" } dd { a href="/registry" { (number(counts.agents)) } } }
-            div { dt { "Open gaps" } dd { a href="/gaps" { (number(counts.gaps)) } } }
+            div { dt { "Problems" } dd { a href="#mend" { (snapshot.diagnostics().len()) } } }
+            div { dt { "Agents" } dd { a href="/registry" { (number(stored.agents)) } } }
+            div { dt { "Open gaps" } dd { a href="/gaps" { (number(stored.open_gaps)) } } }
         }
     }
 }
 
-fn next(snapshot: &Snapshot, counts: &Counts) -> Markup {
-    let coverage = snapshot.coverage();
+fn next_steps(snapshot: &Snapshot, stored: &Stored) -> Markup {
     html! {
         ul class="next" {
             @if snapshot.file_count() == 0 {
-                li { "There are no Markdown files yet. Write one in the folder this server was \
-                      started in, or start it with " code { "kenning --root FOLDER serve --http" } "." }
+                li { "There are no Markdown files yet. Add one to the folder in which this server was \
+                      started, or start it with " code { "kenning --root FOLDER serve --http" } "." }
             }
-            @if !coverage.is_complete() {
-                li { "Vectors are being computed; until then the rest is found by keywords." }
+            @if !snapshot.coverage().is_complete() {
+                li { "Vectors are being computed. Until they are complete, the other nodes are found by \
+                      keywords only." }
             }
             @if !snapshot.diagnostics().is_empty() {
-                li { a href="#mend" { "Mend " (snapshot.diagnostics().len()) " things" }
-                    " in the files, so that they are found as they were meant." }
+                li { a href="#mend" { "Fix " (counted(snapshot.diagnostics().len(), "problem")) }
+                    " in the files, so that agents find everything in them." }
             }
-            @if counts.proposals > 0 {
-                li { a href="/gaps#proposals" { "Decide about " (counts.proposals) " proposals" }
+            @if stored.pending_proposals > 0 {
+                li { a href="/gaps#proposals" { "Review " (counted(stored.pending_proposals, "proposal")) }
                     " that agents made." }
             }
-            @if counts.gaps.is_some_and(|gaps| gaps > 0) {
-                li { a href="/gaps" { "Look at what agents asked for" } " and could not get." }
+            @if stored.open_gaps.is_some_and(|gaps| gaps > 0) {
+                li { a href="/gaps" { "Look at the gaps" } ": what agents asked for and could not get." }
             }
-            @if counts.agents == Some(0) {
+            @if stored.agents == Some(0) {
                 li { a href="/registry" { "Add the first agent" } " of your team to the registry." }
             }
-            li { "Give this server to a client: " code { "kenning install CLIENT" }
-                ", or the address " code { "/mcp" } " of this server." }
-            li { a href="/search" { "Try a question" } ", and see why nodes are found." }
+            li { "Connect a client: run " code { "kenning install CLIENT" }
+                ", or give it this server's address with the path " code { "/mcp" } "." }
+            li { a href="/search" { "Try a search" } " and see why nodes are found." }
         }
     }
 }
 
-fn recent(counts: &Counts) -> Markup {
-    if counts.gaps.is_none() {
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+fn recent_gaps(stored: &Stored) -> Markup {
+    if stored.open_gaps.is_none() {
         return no_store("gaps");
     }
-    if counts.recent.is_empty() {
-        let next = html! { "Agents say what is missing through this server's tools, or through \
-        any server that is started by " code { "kenning wrap -- PROGRAM" } "." };
-        return empty("Nothing is missing, as far as was heard.", next);
+    if stored.recent_gaps.is_empty() {
+        return empty("No open gaps.", how_gaps_appear());
     }
     html! {
         ul class="recent" {
-            @for gap in &counts.recent {
+            @for gap in &stored.recent_gaps {
                 li {
                     a href={ "/gaps/" (encoded(&gap.id)) } { (text(&gap.label)) }
                     span class="small" { (gap.asks) "×, " (time(gap.last_asked)) }
@@ -144,38 +148,27 @@ fn recent(counts: &Counts) -> Markup {
     }
 }
 
-fn activity(calls: &[RecentCall]) -> Markup {
+fn recent_calls(calls: &[RecentCall]) -> Markup {
+    let next = html! { "Calls to this server's tools appear here, and so do those to servers that \
+    are started with " code { "kenning wrap -- PROGRAM" } "." };
     html! {
         h2 { "Recent calls" }
-        @if calls.is_empty() {
-            (empty("No agent has called a tool yet.", html! { "Calls of this server's tools, and of \
-                servers that are started by " code { "kenning wrap -- PROGRAM" } ", appear here." }))
-        } @else {
-            (table("Recent calls", html! {
-                table {
-                    thead { tr { th { "Tool" } th { "Project" } th { "Client" } th { "Outcome" } th { "When" } } }
-                    tbody {
-                        @for call in calls {
-                            tr {
-                                td { code { (text(&call.tool_name)) } }
-                                td { (text(&call.project_id)) }
-                                td { (text(call.client.as_deref().unwrap_or("–"))) }
-                                td { (badge(if call.is_error { "failed" } else { "success" })) }
-                                td { (time(call.at)) }
-                            }
-                        }
+        @if calls.is_empty() { (empty("No tool calls yet.", next)) } @else {
+            (table("Recent calls", &[
+                Text("Tool"), Text("Project"), Text("Client"), Text("Outcome"), Text("Time"),
+            ], html! {
+                @for call in calls {
+                    tr {
+                        td { code { (text(&call.tool_name)) } }
+                        td { (text(&call.project_id)) }
+                        td { (text(call.client.as_deref().unwrap_or("–"))) }
+                        td { (badge(if call.is_error { "failed" } else { "success" })) }
+                        td { (time(call.at)) }
                     }
                 }
             }))
         }
     }
-}
-
-/// Where there is no place to remember something.
-pub(super) fn no_store(what: &str) -> Markup {
-    let next = html! { "Start the server with " code { "--store PATH" } ", or without "
-    code { "store" } " switched off in the settings." };
-    empty(&format!("There is no store to keep {what} in."), next)
 }
 
 fn bases(snapshot: &Snapshot) -> Markup {
@@ -186,43 +179,33 @@ fn bases(snapshot: &Snapshot) -> Markup {
     }
     html! {
         h2 { "Knowledge bases" }
-        (table("Knowledge bases", html! {
-            table {
-                thead { tr { th { "Base" } th class="n" { "Files" } th class="n" { "Nodes" } } }
-                tbody {
-                    @for base in snapshot.bases() {
-                        @let (files, nodes) = counts.get(base.name()).copied().unwrap_or_default();
-                        tr { td { (text(base.name())) } td class="n" { (files) } td class="n" { (nodes) } }
-                    }
-                }
+        (table("Knowledge bases", &[Text("Base"), Number("Files"), Number("Nodes")], html! {
+            @for base in snapshot.bases() {
+                @let (files, nodes) = counts.get(base.name()).copied().unwrap_or_default();
+                tr { td { (text(base.name())) } td class="n" { (files) } td class="n" { (nodes) } }
             }
         }))
     }
 }
 
-fn to_mend(snapshot: &Snapshot) -> Markup {
-    let notes = snapshot.diagnostics();
+fn problems(snapshot: &Snapshot) -> Markup {
+    let problems = snapshot.diagnostics();
     html! {
-        h2 id="mend" { "To mend" }
-        @if notes.is_empty() {
-            p { "Nothing: every file was understood." }
+        h2 id="mend" { "Problems" }
+        @if problems.is_empty() {
+            p { "No problems found: every file was parsed." }
         } @else {
-            (table("To mend", html! {
-                table {
-                    thead { tr { th { "File" } th class="n" { "Line" } th { "What" } } }
-                    tbody {
-                        @for note in notes.iter().take(TO_MEND) {
-                            tr {
-                                td { code { (text(&note.path)) } }
-                                td class="n" { (note.line) }
-                                td { (text(&note.message)) }
-                            }
-                        }
+            (table("Problems", &[Text("File"), Number("Line"), Text("Problem")], html! {
+                @for problem in problems.iter().take(MAX_PROBLEMS) {
+                    tr {
+                        td { code { (text(&problem.path)) } }
+                        td class="n" { (problem.line) }
+                        td { (text(&problem.message)) }
                     }
                 }
             }))
-            @if notes.len() > TO_MEND {
-                p { (notes.len() - TO_MEND) " more: " code { "kenning index" } " lists them all." }
+            @if problems.len() > MAX_PROBLEMS {
+                p { (problems.len() - MAX_PROBLEMS) " more: run " code { "kenning index" } " to list them all." }
             }
         }
     }

@@ -1,11 +1,11 @@
-//! `/proposals/{id}`: a file that an agent wrote, for a person to decide about.
+//! `/proposals/{id}`: a file that an agent proposed, for a person to accept or reject.
 
 use kenning_gaps::offers::{AcceptProposalRequest, RejectProposalRequest, ShowProposalRequest};
 use kenning_gaps::proposal::{Proposal, ProposalStatus};
 use maud::{Markup, html};
 
 use super::form::{encoded, link};
-use super::layout::{Tab, badge, form_token, time};
+use super::layout::{Tab, badge, name_field, note_field, post_form, time};
 use super::text::text;
 use super::visit::Visit;
 use super::{Page, PageError};
@@ -32,32 +32,28 @@ pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError
         @if visit.may_write && proposal.status == ProposalStatus::Pending {
             (decisions(visit, &proposal))
         }
-        h2 { "The file, as it was written" }
+        h2 { "Proposed file" }
         pre class="source" { (text(&proposal.markdown)) }
     };
-    Ok(Page { title: proposal.title.clone(), tab: Some(Tab::Gaps), body })
+    Ok(Page::new(&proposal.title, Tab::Gaps, body))
 }
 
 fn decisions(visit: &Visit, proposal: &Proposal) -> Markup {
-    let to = |verb: &str| format!("/proposals/{}/{verb}", encoded(&proposal.id));
-    let fields = &visit.fields;
+    let form = |verb: &str, content: Markup| {
+        post_form(visit, &format!("/proposals/{}/{verb}", encoded(&proposal.id)), content)
+    };
     html! {
         div class="decisions" {
-            form method="post" action=(to("accept")) class="stack" {
-                (form_token(visit))
-                p class="hint" { "The file is written into the first knowledge base. Nothing is overwritten." }
-                label for="accept-by" { "Who accepts it" }
-                input id="accept-by" name="by" required maxlength="200" autocomplete="name" value=(fields.text("by"));
+            (form("accept", html! {
+                p class="hint" { "Writes the file to the first knowledge base. Never overwrites a file." }
+                (name_field(visit, "accept-by"))
                 button { "Accept" }
-            }
-            form method="post" action=(to("reject")) class="stack" {
-                (form_token(visit))
-                label for="reject-by" { "Who rejects it" }
-                input id="reject-by" name="by" required maxlength="200" autocomplete="name" value=(fields.text("by"));
-                label for="reason" { "Why" }
-                input id="reason" name="reason" maxlength="2000" value=(fields.text("reason"));
+            }))
+            (form("reject", html! {
+                (name_field(visit, "reject-by"))
+                (note_field(visit, "reason", "Reason (optional)"))
                 button { "Reject" }
-            }
+            }))
         }
     }
 }
@@ -65,7 +61,7 @@ fn decisions(visit: &Visit, proposal: &Proposal) -> Markup {
 pub(super) fn accept(services: &Services, visit: &Visit) -> Result<String, PageError> {
     let by = visit.fields.text("by").to_owned();
     accept_proposal(services, &AcceptProposalRequest { id: id(visit), by })?;
-    Ok(back(visit, "accepted"))
+    Ok(redirect(visit, "accepted"))
 }
 
 pub(super) fn reject(services: &Services, visit: &Visit) -> Result<String, PageError> {
@@ -73,13 +69,13 @@ pub(super) fn reject(services: &Services, visit: &Visit) -> Result<String, PageE
     services
         .gaps()?
         .reject(&RejectProposalRequest { id: id(visit), by, reason }, Services::now())?;
-    Ok(back(visit, "rejected"))
+    Ok(redirect(visit, "rejected"))
 }
 
 fn id(visit: &Visit) -> String {
     visit.fields.text("id").to_owned()
 }
 
-fn back(visit: &Visit, done: &str) -> String {
+fn redirect(visit: &Visit, done: &str) -> String {
     link(&format!("/proposals/{}", encoded(&id(visit))), &[("done", done)])
 }

@@ -1,65 +1,60 @@
-//! `/search`: questions as agents ask them, with the reasons for the answers.
+//! `/search`: the queries of agents, with the parts of each score.
 
 use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse, TaskType};
 use kenning_knowledge::search::{DEFAULT_RESULTS, SearchRequest, SearchResponse, SearchType};
 use maud::{Markup, html};
 
-use super::layout::{Tab, badge, bar, choice, empty, line, node, table};
-use super::text::{marked, text};
+use super::layout::Column::{Number, Text};
+use super::layout::{Tab, badge, bar, empty, error_notice, node_link, scroll, select, table_head};
+use super::text::{highlight, text};
 use super::visit::Visit;
 use super::{Page, PageError};
 use kenning_app::Services;
 
-const TYPES: [(&str, &str); 3] =
-    [("hybrid", "both"), ("keyword", "matching words"), ("semantic", "meaning")];
-const TASKS: [(&str, &str); 8] = [
-    ("", "any"),
-    ("implement", "implement"),
-    ("debug", "debug"),
-    ("refactor", "refactor"),
-    ("document", "document"),
-    ("review", "review"),
-    ("design", "design"),
-    ("test", "test"),
-];
+const SEARCH_TYPES: [(&str, &str); 3] =
+    [("hybrid", "keywords and meaning"), ("keyword", "keywords"), ("semantic", "meaning")];
 
-/// Nothing that is tried here counts as used or as missed.
+/// Reads the snapshot directly instead of calling the operations, so that a search here counts
+/// neither as usage nor as a miss.
 #[expect(clippy::unnecessary_wraps, reason = "other views can fail")]
 pub(super) fn view(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let snapshot = services.library.snapshot();
-    let found = visit.fields.get("query").map(|query| snapshot.search(&search(visit, query)));
+    let found =
+        visit.fields.get("query").map(|query| snapshot.search(&search_request(visit, query)));
     let task = visit.fields.get("task");
-    let advised = task.map(|task| snapshot.discover(&discover(visit, task), &services.discovery));
+    let discovered =
+        task.map(|task| snapshot.discover(&discover_request(visit, task), &services.discovery));
     let body = html! {
         h1 { "Search" }
-        p class="lead" { "Ask as an agent does, and see why it gets what it gets. Nothing here counts as used." }
+        p class="lead" { "Run the queries that agents run, and see why each result is there. Searches \
+            on this page do not count as usage." }
         div class="columns" {
             section class="panel" {
-                h2 { "Find" }
-                p class="hint" { "What " code { "search_knowledge" } " finds, and how the score comes about." }
+                h2 { "Search knowledge" }
+                p class="hint" { "What " code { "search_knowledge" } " returns, with the parts of each score." }
                 (search_form(visit))
             }
             section class="panel" {
-                h2 { "Discover" }
-                p class="hint" { "What " code { "discover_context" } " would tell an agent to read before a task." }
+                h2 { "Discover context" }
+                p class="hint" { "What " code { "discover_context" } " tells an agent to read before a task." }
                 (discover_form(visit))
             }
         }
         @match found {
             Some(Ok(found)) => (results(&found, visit.fields.text("query"))),
-            Some(Err(error)) => (refused(&error.into())),
+            Some(Err(error)) => (error_notice(&error.into())),
             None => {}
         }
-        @match advised {
-            Some(Ok(advised)) => (recommendations(&advised)),
-            Some(Err(error)) => (refused(&error.into())),
+        @match discovered {
+            Some(Ok(discovered)) => (recommendations(&discovered)),
+            Some(Err(error)) => (error_notice(&error.into())),
             None => {}
         }
     };
-    Ok(Page { title: "Search".to_owned(), tab: Some(Tab::Search), body })
+    Ok(Page::new("Search", Tab::Search, body))
 }
 
-fn search(visit: &Visit, query: &str) -> SearchRequest {
+fn search_request(visit: &Visit, query: &str) -> SearchRequest {
     let scope = visit.fields.text("scope").split([',', ' ']).filter(|name| !name.is_empty());
     SearchRequest {
         query: query.to_owned(),
@@ -73,20 +68,11 @@ fn search(visit: &Visit, query: &str) -> SearchRequest {
     }
 }
 
-fn discover(visit: &Visit, task: &str) -> DiscoverRequest {
-    let kind = visit.fields.text("task_type");
-    let all = [
-        TaskType::Implement,
-        TaskType::Debug,
-        TaskType::Refactor,
-        TaskType::Document,
-        TaskType::Review,
-        TaskType::Design,
-        TaskType::Test,
-    ];
+fn discover_request(visit: &Visit, task: &str) -> DiscoverRequest {
+    let task_type = visit.fields.text("task_type");
     DiscoverRequest {
         task_description: task.to_owned(),
-        task_type: all.into_iter().find(|one| one.name() == kind),
+        task_type: TaskType::ALL.into_iter().find(|known| known.name() == task_type),
         current_file: visit.fields.owned("current_file"),
         max_results: None,
         token_budget: visit.fields.number("budget"),
@@ -98,13 +84,16 @@ fn search_form(visit: &Visit) -> Markup {
     html! {
         form action="/search" class="stack" role="search" {
             div class="field" {
-                label for="query" { "Question" }
+                label for="query" { "Query" }
                 input id="query" name="query" type="search" required data-slash
                     value=(fields.text("query"));
             }
             div class="row" {
-                (choice("type", "By", &TYPES, fields.text("type")))
-                (line("scope", "Only in (bases, files, sections)", fields.text("scope"), "text"))
+                (select("type", "Search by", SEARCH_TYPES, fields.text("type")))
+                div class="field" {
+                    label for="scope" { "Scope (bases, files or sections)" }
+                    input id="scope" name="scope" type="text" value=(fields.text("scope"));
+                }
             }
             button { "Search" }
         }
@@ -113,6 +102,8 @@ fn search_form(visit: &Visit) -> Markup {
 
 fn discover_form(visit: &Visit) -> Markup {
     let fields = &visit.fields;
+    let types = TaskType::ALL.map(|known| (known.name(), known.name()));
+    let types = std::iter::once(("", "any")).chain(types);
     html! {
         form action="/search" class="stack" {
             div class="field" {
@@ -120,10 +111,13 @@ fn discover_form(visit: &Visit) -> Markup {
                 input id="task" name="task" type="text" required value=(fields.text("task"));
             }
             div class="row" {
-                (choice("task_type", "Kind of task", &TASKS, fields.text("task_type")))
-                (line("current_file", "File at hand", fields.text("current_file"), "text"))
+                (select("task_type", "Task type", types, fields.text("task_type")))
                 div class="field" {
-                    label for="budget" { "Tokens at most" }
+                    label for="current_file" { "Current file" }
+                    input id="current_file" name="current_file" type="text" value=(fields.text("current_file"));
+                }
+                div class="field" {
+                    label for="budget" { "Token budget" }
                     input id="budget" name="budget" type="number" min="1" value=(fields.text("budget"));
                 }
             }
@@ -132,39 +126,31 @@ fn discover_form(visit: &Visit) -> Markup {
     }
 }
 
-fn refused(error: &PageError) -> Markup {
-    super::layout::error_notice(&error.message, error.hint.as_deref())
-}
-
 fn results(found: &SearchResponse, query: &str) -> Markup {
     if found.results.is_empty() {
-        return nothing(found.message.as_deref());
+        return no_results(found.message.as_deref());
     }
     html! {
-        h2 id="results" { "Found" }
-        p class="hint" { (found.results.len()) " of " (found.total_available) " nodes that match."
-            @if let Some(message) = &found.message { " " (text(message)) "." } }
-        (table("Found", html! {
+        h2 id="results" { "Results" }
+        (result_count(found.results.len(), found.total_available, "matching", found.message.as_deref()))
+        (scroll("Results", html! {
             table class="results" {
-                thead { tr {
-                    th { "Node" } th { "Score" } th { "Words" } th { "Meaning" }
-                    th class="n" { "Tokens" }
-                } }
+                (table_head(&[Text("Node"), Text("Score"), Text("Keywords"), Text("Meaning"), Number("Tokens")]))
                 tbody {
-                    @for one in &found.results {
+                    @for result in &found.results {
                         tr {
                             td class="wide" {
-                                (node(&one.id, &one.title)) " " (badge(&one.kind)) " " (badge(&one.status))
-                                div class="small" { code { (text(&one.path)) } }
-                                div class="small snippet" { (marked(&one.snippet, query)) }
+                                (node_link(&result.id, &result.title)) " " (badge(&result.kind)) " " (badge(&result.status))
+                                div class="small" { code { (text(&result.path)) } }
+                                div class="small snippet" { (highlight(&result.snippet, query)) }
                             }
-                            td data-label="Score" { (bar(one.score.value)) }
-                            td data-label="Words" { (bar(one.score.keyword.into())) }
-                            td data-label="Meaning" { @match one.score.semantic {
+                            td data-label="Score" { (bar(result.score.value)) }
+                            td data-label="Keywords" { (bar(result.score.keyword.into())) }
+                            td data-label="Meaning" { @match result.score.semantic {
                                 Some(cosine) => (bar(cosine.into())),
                                 None => "–",
                             } }
-                            td class="n" data-label="Tokens" { (one.estimated_tokens) }
+                            td class="n" data-label="Tokens" { (result.estimated_tokens) }
                         }
                     }
                 }
@@ -173,30 +159,31 @@ fn results(found: &SearchResponse, query: &str) -> Markup {
     }
 }
 
-fn recommendations(advised: &DiscoverResponse) -> Markup {
-    if advised.recommendations.is_empty() {
-        return nothing(advised.message.as_deref());
+fn recommendations(found: &DiscoverResponse) -> Markup {
+    if found.recommendations.is_empty() {
+        return no_results(found.message.as_deref());
     }
     html! {
-        h2 id="results" { "Recommended" }
-        p class="hint" { (advised.recommendations.len()) " of " (advised.total_available)
-            " nodes that matter."
-            @if let Some(message) = &advised.message { " " (text(message)) "." } }
-        (table("Recommended", html! {
+        h2 id="results" { "Recommendations" }
+        (result_count(found.recommendations.len(), found.total_available, "relevant", found.message.as_deref()))
+        (scroll("Recommendations", html! {
             table class="results" {
-                thead { tr { th { "Node" } th { "Relevance" } th { "Why" } th class="n" { "Tokens" } } }
+                (table_head(&[Text("Node"), Text("Relevance"), Text("Reasons"), Number("Tokens")]))
                 tbody {
-                    @for one in &advised.recommendations {
+                    @for result in &found.recommendations {
                         tr {
                             td {
-                                (node(&one.id, &one.title)) " " (badge(&one.kind))
-                                div class="small" { code { (text(&one.path)) } }
+                                (node_link(&result.id, &result.title)) " " (badge(&result.kind))
+                                div class="small" { code { (text(&result.path)) } }
                             }
-                            td data-label="Relevance" { (bar(one.relevance_score)) div class="small" { (advice(one.relevance_score)) } }
+                            td data-label="Relevance" {
+                                (bar(result.relevance_score))
+                                div class="small" { (advice(result.relevance_score)) }
+                            }
                             td class="wide" { ul class="plain small" {
-                                @for reason in one.reason.split("; ") { li { (text(reason)) } }
+                                @for reason in result.reason.split("; ") { li { (text(reason)) } }
                             } }
-                            td class="n" data-label="Tokens" { (one.estimated_tokens) }
+                            td class="n" data-label="Tokens" { (result.estimated_tokens) }
                         }
                     }
                 }
@@ -205,6 +192,7 @@ fn recommendations(advised: &DiscoverResponse) -> Markup {
     }
 }
 
+/// The thresholds that `discover_context` documents for its scores.
 fn advice(score: f64) -> &'static str {
     match score {
         score if score >= 0.9 => "must load",
@@ -214,10 +202,18 @@ fn advice(score: f64) -> &'static str {
     }
 }
 
-fn nothing(message: Option<&str>) -> Markup {
+fn result_count(listed: usize, total: usize, which: &str, message: Option<&str>) -> Markup {
+    html! {
+        p class="hint" { (listed) " of " (total) " " (which) " nodes."
+            @if let Some(message) = message { " " (text(message)) "." } }
+    }
+}
+
+fn no_results(message: Option<&str>) -> Markup {
     let next = html! {
         @if let Some(message) = message { (text(message)) ". " }
-        "Try other words, or write it down: any Markdown file in a base is found within seconds."
+        "Try other words, or write it down: a new Markdown file in a knowledge base can be found \
+         within seconds."
     };
-    empty("Nothing is known about this.", next)
+    empty("No results.", next)
 }

@@ -1,41 +1,26 @@
-//! Text from elsewhere: data, whatever it looks like.
+//! Untrusted text. maud escapes markup in it; this module makes the rest of it visible.
+
+use std::borrow::Cow;
 
 use kenning_sanitize::sanitize;
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
-/// Text that others wrote. Markup in it is escaped, and characters that are not seen, by which one
-/// could tell a reader and a model different things, are shown as `\u{…}`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a>(&'a str);
-
-pub(super) fn text(text: &str) -> Text<'_> {
-    Text(text)
+/// Shows invisible characters as `\u{…}`: with them, a text could tell a model something else than
+/// it tells the person who reads the page. Every untrusted text on a page goes through here.
+pub(super) fn text(text: &str) -> Cow<'_, str> {
+    sanitize(text)
 }
 
-impl Render for Text<'_> {
-    fn render_to(&self, buffer: &mut String) {
-        for c in sanitize(self.0).chars() {
-            match c {
-                '&' => buffer.push_str("&amp;"),
-                '<' => buffer.push_str("&lt;"),
-                '>' => buffer.push_str("&gt;"),
-                '"' => buffer.push_str("&quot;"),
-                c => buffer.push(c),
-            }
-        }
-    }
-}
-
-/// Text in which the words of a question stand out. A word counts as one of them if it begins like
-/// it, so that endings do not matter; which words made a match is the index's business.
-pub(super) fn marked(of: &str, question: &str) -> Markup {
-    let stems: Vec<String> = words(question).map(stem).filter(|stem| stem.len() > 2).collect();
-    let is_asked = |word: &str| stems.iter().any(|stem| word.to_lowercase().starts_with(stem));
+/// Marks the words of a query in a text. Words match by their first letters, so that endings do not
+/// matter. This is only a reading aid: the index decides on its own what matches.
+pub(super) fn highlight(of: &str, query: &str) -> Markup {
+    let stems: Vec<String> = words(query).map(stem).filter(|stem| stem.len() > 2).collect();
+    let matches = |word: &str| stems.iter().any(|stem| word.to_lowercase().starts_with(stem));
     let pieces = of.split_inclusive(|c: char| !c.is_alphanumeric());
     html! {
         @for piece in pieces {
             @let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
-            @if is_asked(word) { mark { (text(word)) } (text(&piece[word.len()..])) }
+            @if matches(word) { mark { (text(word)) } (text(&piece[word.len()..])) }
             @else { (text(piece)) }
         }
     }
@@ -43,11 +28,10 @@ pub(super) fn marked(of: &str, question: &str) -> Markup {
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !COMMON.contains(&word.to_lowercase().as_str()))
+        .filter(|word| !STOP_WORDS.contains(&word.to_lowercase().as_str()))
 }
 
-/// Words that say nothing about what is asked.
-const COMMON: [&str; 24] = [
+const STOP_WORDS: [&str; 24] = [
     "the", "and", "for", "how", "what", "when", "where", "who", "why", "which", "with", "from",
     "are", "was", "does", "can", "long", "that", "this", "have", "has", "not", "our", "you",
 ];
@@ -58,11 +42,13 @@ fn stem(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use maud::Render;
+
     use super::*;
 
     #[test]
-    fn words_of_the_question_stand_out() {
-        for (given, question, shown) in [
+    fn highlights_the_words_of_the_query() {
+        for (given, query, expected) in [
             (
                 "Tokens, valid now",
                 "how long is a token valid",
@@ -72,13 +58,13 @@ mod tests {
             ("the and", "the and", "the and"),
             ("Größen", "größe", "<mark>Größen</mark>"),
         ] {
-            assert_eq!(marked(given, question).into_string(), shown);
+            assert_eq!(highlight(given, query).into_string(), expected);
         }
     }
 
     #[test]
-    fn nothing_is_hidden_and_nothing_is_markup() {
-        for (given, shown) in [
+    fn escapes_markup_and_shows_invisible_characters() {
+        for (given, expected) in [
             ("<script>\"&", "&lt;script&gt;&quot;&amp;"),
             ("a\u{e0041}b", "a\\u{e0041}b"),
             ("a\u{202e}b\u{200b}", "a\\u{202e}b\\u{200b}"),
@@ -87,7 +73,7 @@ mod tests {
             ("a\u{0}\u{1b}[1m\tb\n", "a\\u{0}\\u{1b}[1m\tb\n"),
             ("Größe", "Größe"),
         ] {
-            assert_eq!(text(given).render().into_string(), shown);
+            assert_eq!(text(given).render().into_string(), expected);
         }
     }
 }

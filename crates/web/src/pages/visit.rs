@@ -1,4 +1,4 @@
-//! One request to a page: its fields, and what the browser may do.
+//! One request to a page: its fields, and what its sender may do.
 
 use std::collections::HashMap;
 
@@ -12,34 +12,34 @@ use crate::body::{MAX_BODY, query, read};
 use crate::problem::Problem;
 use crate::token::Scope;
 
-/// A request to a page.
 pub(super) struct Visit {
-    /// Of the path, the query and the form, in this order.
+    /// From the path, the query and the form; earlier ones win.
     pub(super) fields: Fields,
     pub(super) may_write: bool,
-    /// Whether a logout is offered.
+    /// Whether the page has a logout button.
     pub(super) logged_in: bool,
-    /// The token that forms carry against requests of other sites.
+    /// The form token, which protects against requests of other sites.
     pub(super) token: String,
-    /// Why the action failed that the form was sent for.
+    /// Why the submitted action failed.
     pub(super) error: Option<PageError>,
     /// A cookie that the browser does not have yet.
     pub(super) new_cookie: Option<String>,
-    is_ours: bool,
+    /// Whether the form came from a page of this server.
+    has_form_token: bool,
 }
 
 impl Visit {
-    pub(super) async fn begin(state: &PageState, request: Request) -> Result<Self, Problem> {
+    pub(super) async fn from_request(state: &PageState, request: Request) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
         let scope = parts.extensions.get::<Grant>().map(|grant| grant.scope);
         if let Some(scope) = scope.filter(|scope| !scope.allows(Scope::Read)) {
             return Err(not_allowed(scope));
         }
-        let in_path: Path<HashMap<String, String>> =
+        let path: Path<HashMap<String, String>> =
             Path::from_request_parts(&mut parts, &()).await.map_err(|error| {
                 Problem::new(StatusCode::BAD_REQUEST, format!("the path cannot be read: {error}"))
             })?;
-        let mut pairs: Vec<(String, String)> = in_path.0.into_iter().collect();
+        let mut pairs: Vec<(String, String)> = path.0.into_iter().collect();
         pairs.extend(query(parts.uri.query().unwrap_or_default())?);
         if parts.method == Method::POST {
             let body = read(body, MAX_BODY).await?;
@@ -47,11 +47,13 @@ impl Visit {
         }
         let fields = Fields::new(pairs);
         let known = auth::cookie(&parts.headers, form::COOKIE).map(str::to_owned);
-        let is_ours = auth::same_site(&parts.headers)
-            && known.as_deref().is_some_and(|it| state.key.fits(it, fields.text(form::TOKEN)));
+        let has_form_token = auth::same_site(&parts.headers)
+            && known
+                .as_deref()
+                .is_some_and(|cookie| state.key.verify(cookie, fields.text(form::TOKEN)));
         let (cookie, new_cookie) = match known {
             Some(cookie) => (cookie, None),
-            None => new_cookie(is_secure(&parts.headers))?,
+            None => new_cookie(secure_attribute(&parts.headers))?,
         };
         Ok(Self {
             token: state.key.token(&cookie),
@@ -61,38 +63,41 @@ impl Visit {
             error: None,
             fields,
             new_cookie,
-            is_ours,
+            has_form_token,
         })
     }
 
-    /// Whether the form comes from one of our pages and the caller may write.
-    pub(super) fn may_act(&self) -> Result<(), PageError> {
+    /// Fails unless the sender may write and a page of this server rendered the form.
+    pub(super) fn check_write(&self) -> Result<(), PageError> {
         if !self.may_write {
-            return Err(PageError::new(StatusCode::FORBIDDEN, "your token only allows to read"));
+            let message = "changes are not allowed: this server or your token is read-only";
+            return Err(PageError::new(StatusCode::FORBIDDEN, message));
         }
         self.check_form()
     }
 
     pub(super) fn check_form(&self) -> Result<(), PageError> {
-        if self.is_ours {
+        if self.has_form_token {
             return Ok(());
         }
-        let message = "nothing was done: the form is too old, or did not come from this page";
-        Err(PageError::new(StatusCode::FORBIDDEN, message).hint("look it over and send it again"))
+        let message = "nothing was changed: the form has expired or did not come from this page";
+        let hint = "check your entries and submit the form again";
+        Err(PageError::new(StatusCode::FORBIDDEN, message).hint(hint))
     }
 }
 
 fn new_cookie(secure: &str) -> Result<(String, Option<String>), Problem> {
-    let cookie = form::cookie().map_err(|error| {
-        tracing::error!(%error, "there are no random numbers");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "there are no random numbers")
+    let cookie = form::new_cookie().map_err(|error| {
+        tracing::error!(%error, "no random bytes for a form cookie; the page was not rendered");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no random bytes are available")
     })?;
-    let line = format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", form::COOKIE);
-    Ok((cookie, Some(line)))
+    let header = format!("{}={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}", form::COOKIE);
+    Ok((cookie, Some(header)))
 }
 
-/// The attribute that keeps a cookie on encrypted connections, if a proxy in front encrypts.
-pub(super) fn is_secure(headers: &header::HeaderMap) -> &'static str {
+/// The attribute that restricts a cookie to encrypted connections. The server itself speaks plain
+/// HTTP, so it is set only if a proxy says that it encrypts.
+pub(super) fn secure_attribute(headers: &header::HeaderMap) -> &'static str {
     let proto = headers.get("x-forwarded-proto").and_then(|proto| proto.to_str().ok());
     if proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https")) { "; Secure" } else { "" }
 }

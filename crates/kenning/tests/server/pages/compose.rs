@@ -1,4 +1,4 @@
-//! Composing artifacts and contents, on pages and over REST.
+//! Artifacts and contents, on pages and over REST.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -11,18 +11,18 @@ async fn artifacts_are_previewed_and_built() {
     let page = "/compose/artifact/agents-md";
     let list = browser.open("/compose").await.text;
     for part in
-        [page, "jinja2", "code_generation", "ANTHROPIC_API_KEY", "Nothing was generated yet."]
+        [page, "jinja2", "code_generation", "ANTHROPIC_API_KEY", "No texts were generated yet."]
     {
         assert!(list.contains(part), "{part}");
     }
     let preview = browser.open(&format!("{page}?preview=yes&v.title=Team+rules")).await.text;
     assert!(preview.contains("# Team rules") && preview.contains("a new file"), "{preview}");
-    assert!(preview.contains(" tokens</b>"), "how large it is");
+    assert!(preview.contains(" tokens</b>"), "the preview has its size");
     let file = browser.project.root().join("AGENTS.md");
     assert!(!file.exists(), "a preview writes nothing");
 
     let wrong = browser.open(&format!("{page}?preview=yes&v.max_tokens=many")).await.text;
-    assert!(wrong.contains("`max_tokens` has to be a number"), "{wrong}");
+    assert!(wrong.contains("`max_tokens` must be a number"), "{wrong}");
     let forged = browser.send(Method::POST, &format!("{page}/build"), Some(String::new())).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     assert!(!file.exists());
@@ -53,9 +53,9 @@ async fn contents_are_generated_and_stored() {
     let page = "/compose/content/agents-md";
     let first = browser.submit(page, &format!("{page}/generate"), "").await;
     assert_eq!(first.status, StatusCode::SEE_OTHER, "{}", first.text);
-    let shown = browser.open(first.header("location")).await.text;
-    assert!(shown.contains("The text is generated") && shown.contains("Version of"), "{shown}");
-    assert!(shown.contains(">valid</span>"), "its rules are checked");
+    let saved = browser.open(first.header("location")).await.text;
+    assert!(saved.contains("The text was generated") && saved.contains("Version of"), "{saved}");
+    assert!(saved.contains(">valid</span>"), "its rules are checked");
     let again = browser.submit(page, &format!("{page}/generate"), "").await;
     assert!(
         again.header("location").ends_with("done=unchanged-text"),

@@ -1,4 +1,4 @@
-//! Forms: what they change, and that nothing else can send them.
+//! Forms: what they change, and that only the server's own pages can submit them.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Browser, form_token};
 use crate::support::{Answer, DEADLINE, batch, capability_request, eventually};
 
-/// Reports what an agent missed, and returns the id of the gap.
+/// Reports a missing capability, and returns the id of its gap.
 async fn gap(browser: &mut Browser, wanted: &str, call: u64) -> String {
     let batch = batch("shop", &[capability_request(call, wanted)]);
     assert_eq!(browser.api("/ingest", &batch).await, StatusCode::OK);
@@ -30,13 +30,13 @@ async fn registry_forms() {
     let registered = browser.submit("/registry", "/registry/skills", skill).await;
     assert_eq!(registered.status, StatusCode::SEE_OTHER);
     let page = browser.open(registered.header("location")).await.text;
-    assert!(page.contains("The skill is registered.") && page.contains("k8s-rollout"));
-    let off =
+    assert!(page.contains("The skill was registered.") && page.contains("k8s-rollout"));
+    let deactivated =
         browser.submit("/registry?agent=7", "/registry/deactivate", "agent=7&skill=k8s-rollout");
-    assert_eq!(off.await.status, StatusCode::SEE_OTHER);
+    assert_eq!(deactivated.await.status, StatusCode::SEE_OTHER);
     assert!(browser.open("/registry?agent=7").await.text.contains("inactive"));
     let found = browser.open("/registry?query=who+can+roll+out+to+kubernetes").await.text;
-    assert!(found.contains("Who can do that"));
+    assert!(found.contains("Matching skills"));
 
     let wrong =
         browser.submit("/registry", "/registry/skills", "agent=7&skill=x&version=one").await;
@@ -65,10 +65,10 @@ async fn gap_and_proposal_forms() {
         ("reopen", "", "reopened"),
     ] {
         let path = format!("/gaps/{id}");
-        let done = browser.submit(&path, &format!("{path}/{verb}"), fields).await;
-        assert_eq!(done.status, StatusCode::SEE_OTHER, "{verb}: {}", done.text);
-        let shown = browser.open(&path).await.text;
-        assert!(shown.contains(&format!("\">{state}</span>")), "{verb}");
+        let response = browser.submit(&path, &format!("{path}/{verb}"), fields).await;
+        assert_eq!(response.status, StatusCode::SEE_OTHER, "{verb}: {}", response.text);
+        let page = browser.open(&path).await.text;
+        assert!(page.contains(&format!("\">{state}</span>")), "{verb}");
     }
     let path = format!("/gaps/{id}");
     let unnamed = browser.submit(&path, &format!("{path}/close"), "note=kept").await;
@@ -86,8 +86,8 @@ async fn gap_and_proposal_forms() {
         let list = browser.open("/gaps").await.text;
         let (before, _) = list.split_once(&format!("\">{title}</a>")).unwrap();
         let path = format!("/proposals/{}", before.rsplit("/proposals/").next().unwrap());
-        let done = browser.submit(&path, &format!("{path}/{verb}"), "by=Ada").await;
-        assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.text);
+        let response = browser.submit(&path, &format!("{path}/{verb}"), "by=Ada").await;
+        assert_eq!(response.status, StatusCode::SEE_OTHER, "{}", response.text);
         assert!(browser.open(&path).await.text.contains(&format!("\">{state}</span>")));
     }
     assert_eq!(browser.project.read("Invoices.md"), "# Invoices\n\nPrint it.\n");
@@ -116,6 +116,6 @@ async fn forms_without_our_token_cookie_and_origin_are_refused() {
     let foreign = foreign.header("Origin", "http://evil.example").body(good.clone());
     let foreign = Answer::to(foreign.header("Cookie", browser.cookies.join("; "))).await;
     assert_eq!(foreign.status, StatusCode::FORBIDDEN);
-    assert!(browser.open("/registry").await.text.contains("There is no agent yet."));
+    assert!(browser.open("/registry").await.text.contains("No agents yet."));
     assert_eq!(post(&mut browser, good).await, StatusCode::SEE_OTHER);
 }

@@ -1,4 +1,4 @@
-//! The pages as a browser asks for them.
+//! The pages, requested as a browser does.
 
 mod compose;
 mod forms;
@@ -17,7 +17,7 @@ struct Browser {
     project: Project,
 }
 
-const TRICKY: &str = "# <script>alert(1)</script> & co\n\nA \u{e0041}hidden word about espresso.\n\n\
+const UNTRUSTED: &str = "# <script>alert(1)</script> & co\n\nA \u{e0041}hidden word about espresso.\n\n\
                       ## Cleaning\n- blocked_by: [beans]\n<!-- content -->\nOn Fridays.\n";
 
 impl Browser {
@@ -28,7 +28,7 @@ impl Browser {
 
     fn project() -> Project {
         let beans = "# Beans\n- id: beans\n<!-- content -->\nRoasted.\n";
-        Project::with(&[("COFFEE.md", TRICKY), ("BEANS.md", beans)])
+        Project::with(&[("COFFEE.md", UNTRUSTED), ("BEANS.md", beans)])
     }
 
     fn of(server: Server, project: Project) -> Self {
@@ -93,23 +93,23 @@ const VIEWS: [&str; 12] = [
 async fn every_page_loads_nothing_from_elsewhere() {
     let mut browser = Browser::new();
     for path in VIEWS.into_iter().chain(["/api", "/catalog/claim?agent=cursor&capability=Hooks"]) {
-        let shown = browser.open(path).await;
-        assert_eq!(shown.status, StatusCode::OK, "{path}");
-        let policy = shown.header("content-security-policy");
+        let page = browser.open(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        let policy = page.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none';"), "{path}: {policy}");
         for part in ["frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"] {
             assert!(policy.contains(part), "{path}: {policy}");
         }
         assert!(!policy.contains("unsafe"), "{policy}");
-        assert_eq!(shown.header("x-content-type-options"), "nosniff", "{path}");
-        assert_eq!(shown.header("referrer-policy"), "same-origin", "{path}");
+        assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
         for forbidden in [" style=\"", "<style", " onclick=", "<script>", "src=\"http"] {
-            assert!(!shown.text.contains(forbidden), "{path} has {forbidden}");
+            assert!(!page.text.contains(forbidden), "{path} has {forbidden}");
         }
     }
     let nothing = browser.open("/nothing").await;
     assert_eq!(nothing.status, StatusCode::NOT_FOUND);
-    assert!(nothing.text.contains("there is nothing here"));
+    assert!(nothing.text.contains("nothing is served at this address"));
     assert_eq!(browser.open("/gaps/g-0").await.status, StatusCode::NOT_FOUND);
     assert_eq!(browser.open("/node?id=no.such").await.status, StatusCode::NOT_FOUND);
 }
@@ -135,17 +135,17 @@ async fn assets_are_immutable_and_self_contained() {
 async fn untrusted_text_is_never_markup() {
     let mut browser = Browser::new();
     for path in ["/search?query=espresso", "/map", "/node?id=COFFEE.md"] {
-        let shown = browser.open(path).await.text;
-        assert!(shown.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; co"), "{path}");
-        assert!(!shown.contains('\u{e0041}'), "{path}");
+        let page = browser.open(path).await.text;
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; co"), "{path}");
+        assert!(!page.contains('\u{e0041}'), "{path}");
     }
     assert!(browser.open("/node?id=COFFEE.md").await.text.contains("\\u{e0041}hidden"));
     let reflected = browser.open("/search?query=%22%3E%3Cscript%3Ealert(2)%3C/script%3E").await;
     assert!(!reflected.text.contains("<script>alert"));
-    let said = browser.open("/registry?done=%3Cb%3Eowned").await.text;
-    assert!(!said.contains("owned"), "only known notices are shown");
+    let forged = browser.open("/registry?done=%3Cb%3Eowned").await.text;
+    assert!(!forged.contains("owned"), "only known notices are shown");
     let map = browser.open("/map").await.text;
-    assert!(map.contains("</a> waits for <a"), "dependencies are drawn: {map}");
+    assert!(map.contains("</a> depends on <a"), "dependencies are drawn: {map}");
 }
 
 #[tokio::test]
@@ -164,15 +164,16 @@ async fn the_map_version_changes_with_the_files() {
 async fn large_maps_are_drawn_as_folders() {
     let project = Browser::project();
     for number in 0..220 {
-        let waits = if number == 5 { "- blocked_by: [n2]\n" } else { "" };
-        let text = format!("# Number {number}\n- id: n{number}\n{waits}<!-- content -->\nText.\n");
+        let dependency = if number == 5 { "- blocked_by: [n2]\n" } else { "" };
+        let text =
+            format!("# Number {number}\n- id: n{number}\n{dependency}<!-- content -->\nText.\n");
         project.write(&format!("team-{}/{number}.md", number % 4), &text);
     }
     let mut browser = Browser::of(project.http(&[], &[]), project);
     let map = browser.open("/map").await.text;
-    assert!(map.contains("folders stand for them"), "{map}");
+    assert!(map.contains("the map shows folders"), "{map}");
     assert!(!map.contains("Number 7<"), "no single file is drawn");
-    assert!(map.contains("team-1</a> waits for <a") && map.contains("class=\"edge\""));
+    assert!(map.contains("team-1</a> depends on <a") && map.contains("class=\"edge\""));
     let (before, _) = map.split_once("team-2\" data-path").unwrap();
     let address = format!("{}team-2", before.rsplit("href=\"").next().unwrap());
     let folder = browser.open(&address).await.text;
@@ -203,10 +204,10 @@ async fn pages_need_a_login_and_follow_the_scope_of_the_token() {
     let [read, write, ingest] =
         ["read", "write", "ingest"].map(|scope| project.token(scope, scope));
     let mut browser = Browser::of(server, project);
-    let away = browser.open("/gaps?status=all").await;
-    assert_eq!(away.status, StatusCode::SEE_OTHER);
-    assert_eq!(away.header("location"), "/login?next=%2Fgaps%3Fstatus%3Dall");
-    let login = away.header("location").to_owned();
+    let redirected = browser.open("/gaps?status=all").await;
+    assert_eq!(redirected.status, StatusCode::SEE_OTHER);
+    assert_eq!(redirected.header("location"), "/login?next=%2Fgaps%3Fstatus%3Dall");
+    let login = redirected.header("location").to_owned();
     for (token, status) in
         [("nonsense", StatusCode::UNAUTHORIZED), (ingest.as_str(), StatusCode::FORBIDDEN)]
     {
@@ -217,26 +218,26 @@ async fn pages_need_a_login_and_follow_the_scope_of_the_token() {
     let forged = browser.send(Method::POST, "/login", Some(format!("token={write}"))).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN, "another site cannot log a browser in");
 
-    let inside = browser.submit(&login, &login, &format!("token={read}")).await;
+    let logged_in = browser.submit(&login, &login, &format!("token={read}")).await;
     assert_eq!(
-        (inside.status, inside.header("location")),
+        (logged_in.status, logged_in.header("location")),
         (StatusCode::SEE_OTHER, "/gaps?status=all")
     );
-    let cookie = inside.header("set-cookie");
+    let cookie = logged_in.header("set-cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
     for path in VIEWS {
-        let shown = browser.open(path).await;
-        assert_eq!(shown.status, StatusCode::OK, "{path}");
-        let forms = shown.text.matches("method=\"post\"").count();
+        let page = browser.open(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        let forms = page.text.matches("method=\"post\"").count();
         assert_eq!(forms, 1, "{path}: only the logout form");
     }
-    let tried = browser.submit("/registry", "/registry/agents", "name=a").await;
-    assert_eq!(tried.status, StatusCode::FORBIDDEN);
+    let refused = browser.submit("/registry", "/registry/agents", "name=a").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
     let api = browser.open("/api/v1/agents").await;
     assert_eq!(api.status, StatusCode::UNAUTHORIZED, "cookies are for pages only");
 
-    let out = browser.submit("/", "/logout", "").await;
-    assert_eq!(out.header("location"), "/login");
+    let logged_out = browser.submit("/", "/logout", "").await;
+    assert_eq!(logged_out.header("location"), "/login");
     assert_eq!(browser.open("/").await.status, StatusCode::SEE_OTHER);
     browser.submit("/login", "/login?next=//evil.example", &format!("token={write}")).await;
     let added = browser.submit("/registry", "/registry/agents", "name=a").await;

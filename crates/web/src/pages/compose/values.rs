@@ -1,4 +1,4 @@
-//! The values that a config takes, as fields of a form.
+//! The variables of configs, as fields of a form.
 
 use axum::http::StatusCode;
 use kenning_compose::config::{ContentConfig, Variable};
@@ -7,18 +7,17 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::super::PageError;
-use super::super::form::Fields;
+use super::super::form::{Fields, link};
 use super::super::text::text;
 
-/// What the names of their fields begin with, so that none is taken for another field.
-pub(super) const PREFIX: &str = "v.";
+/// Keeps variables apart from the other fields of a form.
+const PREFIX: &str = "v.";
 
-/// The variables of all these configs, each name once.
+/// The variables of all configs, each name once.
 pub(super) fn variables<'a>(configs: impl Iterator<Item = &'a ContentConfig>) -> Vec<Variable> {
     let mut all: Vec<Variable> = Vec::new();
-    for variable in
-        configs.flat_map(|config| &config.generation.patterns).flat_map(|one| &one.variables)
-    {
+    let patterns = configs.flat_map(|config| &config.generation.patterns);
+    for variable in patterns.flat_map(|pattern| &pattern.variables) {
         if !all.iter().any(|known| known.name == variable.name) {
             all.push(variable.clone());
         }
@@ -26,91 +25,91 @@ pub(super) fn variables<'a>(configs: impl Iterator<Item = &'a ContentConfig>) ->
     all
 }
 
-/// What was filled in. An empty field leaves its default.
+/// The submitted values. A variable with an empty field keeps its default.
 pub(super) fn context(fields: &Fields, variables: &[Variable]) -> Result<Context, PageError> {
     let mut context = Context::new();
     for variable in variables {
-        if let Some(word) = fields.get(&name(variable)) {
-            context.insert(variable.name.clone(), value(variable, word)?);
+        if let Some(given) = fields.get(&field_name(variable)) {
+            context.insert(variable.name.clone(), parse(variable, given)?);
         }
     }
     Ok(context)
 }
 
-/// A word as the kind of value that the default is. Without one it is read like `--set`: as JSON,
-/// or as text if it is none.
-fn value(variable: &Variable, word: &str) -> Result<Value, PageError> {
-    let json = || serde_json::from_str::<Value>(word).ok();
-    let wrong = |kind: &str| {
-        let message = format!("`{}` has to be {kind}; `{word}` is none", variable.name);
-        PageError::new(StatusCode::BAD_REQUEST, message)
+/// Parses a value to the type of the variable's default. Without a default it is parsed like `--set`:
+/// as JSON, or else as text.
+fn parse(variable: &Variable, given: &str) -> Result<Value, PageError> {
+    let json = || serde_json::from_str::<Value>(given).ok();
+    let json_of = |is_type: fn(&Value) -> bool, expected: &str| {
+        json().filter(is_type).ok_or_else(|| {
+            let message = format!("`{}` must be {expected}, not `{given}`", variable.name);
+            PageError::new(StatusCode::BAD_REQUEST, message)
+        })
     };
     match &variable.default {
-        Some(Value::String(_)) => Ok(Value::from(word)),
-        Some(Value::Number(_)) => json().filter(Value::is_number).ok_or_else(|| wrong("a number")),
-        Some(Value::Bool(_)) => {
-            json().filter(Value::is_boolean).ok_or_else(|| wrong("true or false"))
+        Some(Value::String(_)) => Ok(Value::from(given)),
+        Some(Value::Number(_)) => json_of(Value::is_number, "a number"),
+        Some(Value::Bool(_)) => json_of(Value::is_boolean, "`true` or `false`"),
+        Some(Value::Object(_)) => json_of(Value::is_object, "a JSON object"),
+        Some(Value::Array(_)) if given.starts_with('[') => json_of(Value::is_array, "a JSON list"),
+        Some(Value::Array(_)) => {
+            Ok(given.split(',').map(|item| Value::from(item.trim())).collect())
         }
-        Some(Value::Object(_)) => {
-            json().filter(Value::is_object).ok_or_else(|| wrong("a JSON object"))
-        }
-        Some(Value::Array(_)) if word.starts_with('[') => {
-            json().filter(Value::is_array).ok_or_else(|| wrong("a JSON list"))
-        }
-        Some(Value::Array(_)) => Ok(word.split(',').map(|one| Value::from(one.trim())).collect()),
-        Some(Value::Null) | None => Ok(json().unwrap_or_else(|| Value::from(word))),
+        Some(Value::Null) | None => Ok(json().unwrap_or_else(|| Value::from(given))),
     }
 }
 
-fn name(variable: &Variable) -> String {
+fn field_name(variable: &Variable) -> String {
     format!("{PREFIX}{}", variable.name)
 }
 
-/// One field for each, with what was filled in.
 pub(super) fn inputs(fields: &Fields, variables: &[Variable]) -> Markup {
     html! {
-        @if variables.is_empty() { p class="hint" { "It takes no values." } } @else {
+        @if variables.is_empty() { p class="hint" { "This config takes no values." } } @else {
             div class="values" { @for variable in variables { (input(fields, variable)) } }
         }
     }
 }
 
 fn input(fields: &Fields, variable: &Variable) -> Markup {
-    let name = name(variable);
+    let name = field_name(variable);
     let hint = format!("{name}-hint");
     let kind = if matches!(variable.default, Some(Value::Number(_))) { "number" } else { "text" };
     html! {
         div class="field" {
-            label for=(name) { (text(&variable.name)) @if needed(variable) { " (needed)" } }
+            label for=(name) { (text(&variable.name)) @if required(variable) { " (required)" } }
             input id=(name) name=(name) type=(kind) step=[(kind == "number").then_some("any")]
-                value=(fields.text(&name)) placeholder=(usual(variable)) aria-describedby=(hint)
+                value=(fields.text(&name)) placeholder=(default(variable)) aria-describedby=(hint)
                 spellcheck="false" autocomplete="off";
             span id=(hint) class="small" { (text(variable.description.as_deref().unwrap_or_default())) }
         }
     }
 }
 
-fn needed(variable: &Variable) -> bool {
+fn required(variable: &Variable) -> bool {
     variable.required && variable.default.is_none()
 }
 
-/// What it is if nothing is filled in.
-fn usual(variable: &Variable) -> String {
+/// The default as text; empty if there is none.
+fn default(variable: &Variable) -> String {
     match &variable.default {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(word)) => word.clone(),
+        Some(Value::String(default)) => default.clone(),
         Some(Value::Array(list)) if list.is_empty() => String::new(),
         Some(other) => other.to_string(),
     }
 }
 
-/// What was filled in, for an address that shows it again.
-pub(super) fn repeated<'a>(
-    fields: &'a Fields,
-    variables: &'a [Variable],
-) -> Vec<(String, &'a str)> {
-    let given = variables.iter().filter_map(|one| Some((name(one), fields.get(&name(one))?)));
-    given.collect()
+/// An address that carries the submitted values, so that the page shows them again.
+pub(super) fn link_with_values(
+    path: &str,
+    fields: &Fields,
+    variables: &[Variable],
+    extra: &[(&str, &str)],
+) -> String {
+    let names: Vec<String> = variables.iter().map(field_name).collect();
+    let given = names.iter().filter_map(|name| Some((name.as_str(), fields.get(name)?)));
+    link(path, &given.chain(extra.iter().copied()).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -119,16 +118,20 @@ mod tests {
 
     use super::*;
 
-    fn check(default: Option<Value>, word: &str, expected: Option<Value>) {
+    fn read(default: Option<Value>, given: &str) -> Option<Context> {
         let variable =
             Variable { name: "x".to_owned(), description: None, required: false, default };
-        let fields = Fields::new(vec![("v.x".to_owned(), word.to_owned())]);
-        let read = context(&fields, &[variable]).ok();
-        assert_eq!(read.map(|mut read| read.remove("x")), expected.map(Some), "{word}");
+        let fields = Fields::new(vec![("v.x".to_owned(), given.to_owned())]);
+        context(&fields, &[variable]).ok()
+    }
+
+    fn check(default: Option<Value>, given: &str, expected: Option<Value>) {
+        let context = read(default, given);
+        assert_eq!(context.map(|mut context| context.remove("x")), expected.map(Some), "{given}");
     }
 
     #[test]
-    fn a_word_becomes_what_its_default_is() {
+    fn values_are_parsed_to_the_type_of_the_default() {
         check(Some(json!("a")), "42", Some(json!("42")));
         check(Some(json!(6000)), "42", Some(json!(42)));
         check(Some(json!(6000)), "many", None);
@@ -143,13 +146,6 @@ mod tests {
 
     #[test]
     fn an_empty_field_leaves_the_default() {
-        let variable = Variable {
-            name: "x".to_owned(),
-            description: None,
-            required: false,
-            default: Some(json!(1)),
-        };
-        let fields = Fields::new(vec![("v.x".to_owned(), "  ".to_owned())]);
-        assert_eq!(context(&fields, &[variable]).expect("nothing is wrong"), Context::new());
+        assert_eq!(read(Some(json!(1)), "  "), Some(Context::new()));
     }
 }
