@@ -12,7 +12,7 @@ use super::{Page, PageError};
 use kenning_app::Services;
 
 const SEARCH_TYPES: [(&str, &str); 3] =
-    [("hybrid", "keywords and meaning"), ("keyword", "keywords"), ("semantic", "meaning")];
+    [("hybrid", "both"), ("keyword", "keywords"), ("semantic", "meaning")];
 
 /// Reads the snapshot directly instead of calling the operations, so that a search here counts
 /// neither as usage nor as a miss.
