@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 
 use kenning_registry::Revision;
+use kenning_sanitize::sanitize_json;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -115,8 +117,31 @@ impl Context {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub body: Value,
+    /// The body as text.
+    pub json: String,
     /// The revision it is about, where revisions are counted.
     pub revision: Option<Revision>,
     /// The query that nothing was found for.
     pub(crate) missed: Option<String>,
+}
+
+impl Answer {
+    /// The value is read from the text, so that both have the same numbers: single-precision ones
+    /// would have more digits otherwise.
+    pub(crate) fn of(response: &impl Serialize, context: Context) -> serde_json::Result<Self> {
+        let json = serde_json::to_string(response)?;
+        let (body, json) = match sanitize_json(&json) {
+            Some(sanitized) => {
+                let json = sanitized.to_string();
+                (sanitized, json)
+            }
+            None => (serde_json::from_str(&json)?, json),
+        };
+        Ok(Self { body, json, revision: context.revision, missed: context.missed })
+    }
+
+    pub(crate) fn text(text: &str) -> Self {
+        let body = Value::from(text);
+        Self { json: body.to_string(), body, revision: None, missed: None }
+    }
 }

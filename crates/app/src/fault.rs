@@ -56,6 +56,13 @@ impl Fault {
         Self { error: "INTERNAL", message: message.into(), ..Self::default() }
     }
 
+    fn hinted(code: &'static str, error: &dyn std::error::Error, hint: String) -> Self {
+        if status(code).is_server_error() {
+            tracing::error!(code, %error, "an operation failed");
+        }
+        Self { error: code, message: error.to_string(), hint: Some(hint), ..Self::default() }
+    }
+
     /// The HTTP status that goes with the code.
     pub fn status(&self) -> StatusCode {
         status(self.error)
@@ -102,8 +109,8 @@ pub(crate) fn status(code: &str) -> StatusCode {
 }
 
 /// An error with a code, a message and a hint.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Hinted")]
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct HintedError {
     /// A stable name for programs
     error: String,
@@ -114,6 +121,7 @@ pub struct HintedError {
 
 /// For errors without a form of their own: the problem, and where the schema is.
 fn hinted(argument: Option<&str>, problem: &str, surface: Surface) -> Fault {
+    let argument = argument.or((surface == Surface::Rest).then_some(WHOLE_REQUEST));
     Fault {
         error: INVALID_ARGUMENT.code,
         message: argument
@@ -128,8 +136,7 @@ const WHOLE_REQUEST: &str = "request";
 
 impl From<kenning_knowledge::Error> for Fault {
     fn from(error: kenning_knowledge::Error) -> Self {
-        let (message, hint) = (error.to_string(), Some(error.hint()));
-        Self { error: error.code(), message, hint, ..Self::default() }
+        Self::hinted(error.code(), &error, error.hint())
     }
 }
 
@@ -143,8 +150,7 @@ impl OperationError for kenning_knowledge::Error {
 
 impl From<kenning_catalog::Error> for Fault {
     fn from(error: kenning_catalog::Error) -> Self {
-        let (message, hint) = (error.to_string(), Some(error.hint()));
-        Self { error: error.code(), message, hint, ..Self::default() }
+        Self::hinted(error.code(), &error, error.hint())
     }
 }
 

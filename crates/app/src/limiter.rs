@@ -8,6 +8,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::limit::Limit;
+use crate::operation::Effect;
+
+/// Requests run on blocking threads, of which the runtime has 512 by default; token lookups and
+/// monitoring need some of them.
+const MAX_CONCURRENT: usize = 256;
 
 /// The capacity of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +33,8 @@ impl Capacity {
     /// follows the cores; what waits costs a connection and a few kilobytes.
     pub fn http(concurrent: Option<NonZeroUsize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let concurrent = concurrent.map_or((8 * cores).max(16), NonZeroUsize::get);
+        let default = (8 * cores).clamp(16, MAX_CONCURRENT);
+        let concurrent = concurrent.map_or(default, NonZeroUsize::get);
         Self { concurrent, waiting: 1_000, ..Self::STDIO }
     }
 
@@ -48,23 +54,31 @@ impl Capacity {
 pub enum Workload {
     /// Memory and local files.
     Local,
-    /// The store, which may be on another machine and slow to answer.
-    Store,
+    /// The store or a language model, which may be on another machine and not answer.
+    External,
 }
 
-/// Bounds the requests of all surfaces together. Waiting requests get their turn in order, so that
-/// no surface starves another.
+/// Bounds the requests of all surfaces together. Waiting requests get their turn in order, and each
+/// surface has a queue of its own ([`Limiter::with_own_queue`]), so that none starves another. Work
+/// that waits for something external gets only a share of permits and queue.
 ///
 /// A permit belongs to the work, not to the caller: it is released when the work ends, even if the
 /// caller gave up long before. Otherwise work that hangs would be started again and again.
 #[derive(Debug, Clone)]
 pub struct Limiter {
     capacity: Capacity,
-    /// Running and waiting.
-    admitted: Arc<Semaphore>,
+    queue: Queue,
     running: Arc<Semaphore>,
-    /// A share of `running`: a store that does not answer must not block what needs none.
-    at_store: Arc<Semaphore>,
+    /// A share of `running`.
+    external: Arc<Semaphore>,
+}
+
+/// Requests that run or wait.
+#[derive(Debug, Clone)]
+struct Queue {
+    admitted: Arc<Semaphore>,
+    /// A share of `admitted`.
+    external: Arc<Semaphore>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,27 +90,49 @@ pub enum Refused {
     Busy(Capacity),
     #[error("the request took longer than {0:?} and was given up; ask for less at once")]
     TimedOut(Duration),
+    /// Work cannot be interrupted: what was asked for may still be done.
+    #[error(
+        "the request took longer than {0:?}; its outcome is not known: check before you try again"
+    )]
+    OutcomeUnknown(Duration),
     #[error("the request failed unexpectedly; the server's log says why")]
     Panicked,
 }
 
+impl Refused {
+    /// What the caller of an operation with this effect should know.
+    pub(crate) fn about(self, effect: Effect) -> Self {
+        match self {
+            Self::TimedOut(after) if effect != Effect::Reads => Self::OutcomeUnknown(after),
+            other => other,
+        }
+    }
+}
+
 /// Held by work while it runs.
-type Permits = (OwnedSemaphorePermit, OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+type Permits = Vec<OwnedSemaphorePermit>;
+
+/// The share of permits and queue for work that waits for something external.
+fn external_share(permits: usize) -> usize {
+    (permits * 7 / 10).max(1)
+}
 
 impl Limiter {
     pub fn new(capacity: Capacity) -> Self {
-        let Capacity { concurrent, waiting, .. } = capacity;
-        let at_store = (concurrent * 7 / 10).max(1);
+        let concurrent = capacity.concurrent;
         Self {
             capacity,
-            admitted: Arc::new(Semaphore::new(concurrent + waiting)),
+            queue: Queue::new(capacity),
             running: Arc::new(Semaphore::new(concurrent)),
-            at_store: Arc::new(Semaphore::new(at_store)),
+            external: Arc::new(Semaphore::new(external_share(concurrent))),
         }
     }
 
-    pub fn timeout(&self) -> Duration {
-        self.capacity.timeout
+    /// The same permits behind a queue of its own: a surface that fills its queue does not fill the
+    /// others'.
+    #[must_use]
+    pub fn with_own_queue(&self) -> Self {
+        Self { queue: Queue::new(self.capacity), ..self.clone() }
     }
 
     pub(crate) fn capacity(&self) -> Capacity {
@@ -118,7 +154,7 @@ impl Limiter {
         match timeout_at(deadline, task).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) => {
-                tracing::error!(%error, "a request panicked");
+                tracing::error!(%error, "the work of a request panicked");
                 Err(Refused::Panicked)
             }
             Err(_) => Err(Refused::TimedOut(self.capacity.timeout)),
@@ -136,19 +172,37 @@ impl Limiter {
     }
 
     async fn permits(&self, workload: Workload, deadline: Instant) -> Result<Permits, Refused> {
-        let busy = |_| Refused::Busy(self.capacity);
-        let admitted = self.admitted.clone().try_acquire_owned().map_err(busy)?;
+        let mut permits = self.queue.enter(workload).ok_or(Refused::Busy(self.capacity))?;
         let turn = async {
-            let at_store = match workload {
-                Workload::Store => Some(self.at_store.clone().acquire_owned().await),
-                Workload::Local => None,
-            };
-            (self.running.clone().acquire_owned().await, at_store.transpose())
+            if workload == Workload::External {
+                permits.push(self.external.clone().acquire_owned().await.expect(NEVER_CLOSED));
+            }
+            permits.push(self.running.clone().acquire_owned().await.expect(NEVER_CLOSED));
         };
-        let waited = timeout_at(deadline, turn).await;
-        let (running, at_store) = waited.map_err(|_| Refused::TimedOut(self.capacity.timeout))?;
-        let never = "the limiter's semaphores are never closed";
-        Ok((admitted, running.expect(never), at_store.expect(never)))
+        let timed_out = |_| Refused::TimedOut(self.capacity.timeout);
+        timeout_at(deadline, turn).await.map_err(timed_out)?;
+        Ok(permits)
+    }
+}
+
+const NEVER_CLOSED: &str = "the limiter's semaphores are never closed";
+
+impl Queue {
+    fn new(capacity: Capacity) -> Self {
+        let admitted = capacity.concurrent + capacity.waiting;
+        Self {
+            admitted: Arc::new(Semaphore::new(admitted)),
+            external: Arc::new(Semaphore::new(external_share(admitted))),
+        }
+    }
+
+    /// `None` if the queue is full.
+    fn enter(&self, workload: Workload) -> Option<Permits> {
+        let mut permits = vec![self.admitted.clone().try_acquire_owned().ok()?];
+        if workload == Workload::External {
+            permits.push(self.external.clone().try_acquire_owned().ok()?);
+        }
+        Some(permits)
     }
 }
 
@@ -184,6 +238,15 @@ mod tests {
         (task, begins, release)
     }
 
+    async fn eventually(condition: impl Fn() -> bool) {
+        let waiting = async {
+            while !condition() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, waiting).await.expect("it happens within the deadline");
+    }
+
     fn begun(begins: &Receiver<()>) {
         begins.recv_timeout(DEADLINE).expect("work with a permit begins");
     }
@@ -194,9 +257,7 @@ mod tests {
         let (first, first_begins, release_first) = blocking(&limiter, Workload::Local);
         begun(&first_begins);
         let (second, second_begins, release_second) = blocking(&limiter, Workload::Local);
-        while limiter.admitted.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+        eventually(|| limiter.queue.admitted.available_permits() == 0).await;
         let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let set = ran.clone();
         let third = limiter
@@ -204,7 +265,8 @@ mod tests {
             .await;
         assert_eq!(third, Err(Refused::Busy(limiter.capacity)));
         assert!(!ran.load(std::sync::atomic::Ordering::SeqCst), "refused work must not run");
-        assert!(second_begins.try_recv().is_err(), "the second waits for the first");
+        let too_early = second_begins.recv_timeout(Duration::from_millis(100));
+        assert!(too_early.is_err(), "the second waits for the first");
         release_first.send(()).unwrap();
         begun(&second_begins);
         release_second.send(()).unwrap();
@@ -221,9 +283,7 @@ mod tests {
         assert_eq!(task.await.unwrap(), Err(Refused::TimedOut(limiter.capacity.timeout)));
         assert_eq!(limiter.run(Workload::Local, || ()).await, Err(Refused::Busy(limiter.capacity)));
         release.send(()).unwrap();
-        while limiter.admitted.available_permits() == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        eventually(|| limiter.queue.admitted.available_permits() > 0).await;
         assert_eq!(limiter.run(Workload::Local, || 1).await, Ok(1));
     }
 
@@ -239,17 +299,36 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_store_that_hangs_leaves_room_for_work_that_needs_none() {
-        let limiter = limiter(4, 20, DEADLINE);
-        let stuck: Vec<_> = (0..10).map(|_| blocking(&limiter, Workload::Store)).collect();
-        while limiter.at_store.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+    async fn a_store_that_hangs_leaves_permits_and_queue_for_other_work() {
+        let limiter = limiter(4, 10, DEADLINE);
+        let stuck: Vec<_> = (0..9).map(|_| blocking(&limiter, Workload::External)).collect();
+        eventually(|| limiter.external.available_permits() == 0).await;
+        eventually(|| limiter.queue.external.available_permits() == 0).await;
+        let more = limiter.run(Workload::External, || ()).await;
+        assert_eq!(more, Err(Refused::Busy(limiter.capacity)), "its share of the queue is full");
         assert_eq!(limiter.run(Workload::Local, || 1).await, Ok(1));
         for (_, _, release) in &stuck {
             release.send(()).unwrap();
         }
         for (task, _, _) in stuck {
+            assert_eq!(task.await.unwrap(), Ok(()));
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_surface_that_fills_its_queue_leaves_the_others_theirs() {
+        let limiter = limiter(1, 1, DEADLINE);
+        let other = limiter.with_own_queue();
+        let (first, begins, release_first) = blocking(&limiter, Workload::Local);
+        begun(&begins);
+        let (second, _, release_second) = blocking(&limiter, Workload::Local);
+        eventually(|| limiter.queue.admitted.available_permits() == 0).await;
+        assert_eq!(limiter.run(Workload::Local, || ()).await, Err(Refused::Busy(limiter.capacity)));
+        let (third, _, release_third) = blocking(&other, Workload::Local);
+        for release in [release_first, release_second, release_third] {
+            release.send(()).unwrap();
+        }
+        for task in [first, second, third] {
             assert_eq!(task.await.unwrap(), Ok(()));
         }
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
-use kenning_sanitize::sanitize_value;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +42,8 @@ pub struct Operation {
     /// The answer's schema; `None` if the answer is plain text.
     pub output_schema: Option<Arc<JsonObject>>,
     schemas: Schemas,
+    /// Whether some of its calls take microseconds, which [`Work::is_quick`] tells.
+    pub(crate) has_quick_calls: bool,
     prepare: Prepare,
 }
 
@@ -119,7 +120,7 @@ impl Operation {
         Response: Serialize + JsonSchema + 'static,
         Error: OperationError + 'static,
     {
-        Self::quick_read(name, toolset, |_, _| false, run)
+        Self { has_quick_calls: false, ..Self::quick_read(name, toolset, |_, _| false, run) }
     }
 
     /// An operation that changes nothing, and can tell when its answer takes microseconds: then it
@@ -145,14 +146,11 @@ impl Operation {
             let run = run.clone();
             let run = move |services: &Services, mut context: Context| {
                 let response = run(services, &request, &mut context).map_err(Into::into)?;
-                let mut body = serde_json::to_value(response)
-                    .map_err(|error| Fault::internal(error.to_string()))?;
-                sanitize_value(&mut body);
-                Ok(Answer { body, revision: context.revision, missed: context.missed })
+                Answer::of(&response, context).map_err(|error| Fault::internal(error.to_string()))
             };
             Ok(Work { is_quick, run: Box::new(run) })
         };
-        let workload = if toolset.needs_store() { Workload::Store } else { Workload::Local };
+        let workload = if toolset.needs_store() { Workload::External } else { Workload::Local };
         Self {
             name,
             toolset,
@@ -172,6 +170,7 @@ impl Operation {
                 response: schema::response::<Response>,
                 error: schema::response::<Error::Body>,
             },
+            has_quick_calls: true,
             prepare: Arc::new(prepare),
         }
     }
@@ -219,7 +218,7 @@ impl Operation {
     ) -> Self {
         let prepare = move |_: &Services, arguments: JsonObject, _: Surface| {
             let text = run(&arguments)?;
-            let answer = Answer { body: text.into(), revision: None, missed: None };
+            let answer = Answer::text(text);
             Ok(Work { is_quick: true, run: Box::new(move |_, _| Ok(answer)) })
         };
         let Value::Object(input_schema) = input_schema else { unreachable!("schemas are objects") };
@@ -239,6 +238,7 @@ impl Operation {
             input_schema: Arc::new(input_schema),
             output_schema: None,
             schemas: Schemas { request: anything, response: anything, error: anything },
+            has_quick_calls: true,
             prepare: Arc::new(prepare),
         }
     }
@@ -315,13 +315,13 @@ impl Operation {
     /// May ask a service outside, such as a model.
     #[must_use]
     pub(crate) fn reaches_outside(self) -> Self {
-        Self { reach: Reach::Outside, ..self }
+        Self { reach: Reach::Outside, workload: Workload::External, ..self }
     }
 
     /// Waits for the store although its toolset usually does not.
     #[must_use]
     pub(crate) fn at_store(self) -> Self {
-        Self { workload: Workload::Store, ..self }
+        Self { workload: Workload::External, ..self }
     }
 
     pub fn category_name(&self) -> &'static str {

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use kenning_sanitize::sanitize;
+use kenning_sanitize::{sanitize, sanitize_value};
+use serde_json::Value;
 
+use crate::limiter::Workload;
 use crate::operation::JsonObject;
 use crate::services::Services;
 use crate::state::AppState;
@@ -53,6 +55,8 @@ pub struct Family {
     pub parameters: &'static [Parameter],
     /// Whether reading twice in a row may give two answers, so that clients should not cache.
     pub is_live: bool,
+    /// What reading one of its resources waits for.
+    pub workload: Workload,
 }
 
 /// A resource in a list.
@@ -81,7 +85,17 @@ impl Resource {
     pub(crate) fn sanitized(mut self) -> Self {
         self.name = sanitize(&self.name).into_owned();
         self.title = self.title.map(|title| sanitize(&title).into_owned());
+        self.meta = self.meta.map(sanitized_object);
         self
+    }
+}
+
+fn sanitized_object(object: JsonObject) -> JsonObject {
+    let mut value = Value::Object(object);
+    sanitize_value(&mut value);
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
     }
 }
 
@@ -140,6 +154,7 @@ impl Contents {
         if let std::borrow::Cow::Owned(text) = sanitize(&self.text) {
             self.text = text;
         }
+        self.meta = self.meta.map(sanitized_object);
         self
     }
 }
@@ -150,6 +165,13 @@ impl Contents {
 pub struct ReadError {
     pub message: String,
     pub hint: String,
+}
+
+impl ReadError {
+    pub(crate) fn sanitized(self) -> Self {
+        let Self { message, hint } = self;
+        Self { message: sanitize(&message).into_owned(), hint: sanitize(&hint).into_owned() }
+    }
 }
 
 impl From<kenning_knowledge::Error> for ReadError {

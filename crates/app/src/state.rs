@@ -15,7 +15,6 @@ use crate::metrics::{Metrics, OperationFigures, Typical};
 use crate::recording::{RecordedCall, Tally};
 use crate::resource::{Contents, MAX_COMPLETIONS, Page, ReadError, Resource};
 use crate::services::Services;
-use crate::toolset::Toolset;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -67,10 +66,11 @@ impl AppState {
         }
     }
 
-    /// The same application with something else on offer.
+    /// The same application with something else on offer, behind a queue of its own.
     #[must_use]
     pub fn offering(&self, inventory: Inventory) -> Self {
-        Self { inventory: Arc::new(inventory), ..self.clone() }
+        let limiter = self.limiter.with_own_queue();
+        Self { inventory: Arc::new(inventory), limiter, ..self.clone() }
     }
 
     /// The same application without operations that write.
@@ -91,8 +91,10 @@ impl AppState {
             Ok(_) => self.metrics.record(operation.name, took),
             Err(_) => self.metrics.record_error(operation.name),
         }
-        if let Some((recorder, record)) = record {
-            recorder.record(record.finish(took, &outcome));
+        match (&outcome, record) {
+            // A full queue says nothing about what agents need, and a flood must not fill the store.
+            (Err(CallError::Refused(Refused::Busy(_))), _) | (_, None) => {}
+            (_, Some((recorder, record))) => recorder.record(record.finish(took, &outcome)),
         }
         outcome
     }
@@ -108,16 +110,28 @@ impl AppState {
     async fn run(&self, operation: &Operation, call: Call) -> Result<Answer, CallError> {
         let Call { surface, arguments, expected, progress, .. } = call;
         let context = Context { expected, progress, ..Context::default() };
-        let work = operation.prepare(&self.services, arguments, surface);
-        let work = work.map_err(|fault| CallError::Fault(fault.sanitized()))?;
         let services = self.services.clone();
-        let run = move || (work.run)(&services, context);
-        let done = if work.is_quick {
-            self.limiter.run_inline(operation.workload, run).await
+        let done = if operation.has_quick_calls {
+            let work = operation.prepare(&services, arguments, surface);
+            let work = work.map_err(|fault| CallError::Fault(fault.sanitized()))?;
+            let is_quick = work.is_quick;
+            let run = move || (work.run)(&services, context);
+            if is_quick {
+                self.limiter.run_inline(operation.workload, run).await
+            } else {
+                self.limiter.run(operation.workload, run).await
+            }
         } else {
-            self.limiter.run(operation.workload, run).await
+            let workload = operation.workload;
+            let operation = operation.clone();
+            let run = move || {
+                let work = operation.prepare(&services, arguments, surface)?;
+                (work.run)(&services, context)
+            };
+            self.limiter.run(workload, run).await
         };
-        done.map_err(CallError::Refused)?.map_err(|fault| CallError::Fault(fault.sanitized()))
+        let done = done.map_err(|refused| CallError::Refused(refused.about(operation.effect)))?;
+        done.map_err(|fault| CallError::Fault(fault.sanitized()))
     }
 
     /// Runs work of an adapter, such as a page, under the same limits as calls.
@@ -150,10 +164,9 @@ impl AppState {
         self.services.recorder.as_ref().map(|recorder| recorder.tally())
     }
 
-    /// What a URI needs before it can be read.
+    /// What reading a URI, or completing it, waits for.
     pub fn workload_of(&self, uri: &str) -> Workload {
-        let toolset = self.inventory.family(uri).and_then(|family| family.family().toolset);
-        if toolset.is_some_and(Toolset::needs_store) { Workload::Store } else { Workload::Local }
+        self.inventory.family(uri).map_or(Workload::Local, |family| family.family().workload)
     }
 
     pub fn read(&self, uri: &str) -> Result<Contents, ReadError> {
@@ -166,7 +179,7 @@ impl AppState {
                 hint: format!("URIs start with {}", known.join(", ")),
             });
         };
-        Ok(family.read(self, uri)?.sanitized())
+        family.read(self, uri).map(Contents::sanitized).map_err(ReadError::sanitized)
     }
 
     /// A page of the resources of all families, one after the other. The cursor is the last URI of

@@ -1,5 +1,6 @@
 //! One client's requests, answered from the application.
 
+use kenning_app::resource::MAX_COMPLETIONS;
 use kenning_app::{
     AppState, Call, Inventory, Operation, Progress, Prompt, Protocol, Surface, Workload,
 };
@@ -272,7 +273,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         }
         let list = move |app: &AppState| app.page(cursor.as_deref());
-        let page = self.work(Workload::Store, list).await?;
+        let page = self.work(Workload::External, list).await?;
         Ok(render::page(page).with_ttl_ms(FILES_TTL_MS))
     }
 
@@ -368,10 +369,14 @@ impl ServerHandler for Server {
         if let Reference::Prompt(prompt) = &request.r#ref {
             self.known_prompt(&prompt.name)?;
         }
-        let mut values = self.work(Workload::Store, move |app| complete(app, &request)).await?;
+        let workload = match &request.r#ref {
+            Reference::Resource(resource) => self.app.workload_of(&resource.uri),
+            _ => Workload::Local,
+        };
+        let mut values = self.work(workload, move |app| complete(app, &request)).await?;
         let total = u32::try_from(values.len()).ok();
-        let has_more = values.len() > CompletionInfo::MAX_VALUES;
-        values.truncate(CompletionInfo::MAX_VALUES);
+        let has_more = values.len() > MAX_COMPLETIONS;
+        values.truncate(MAX_COMPLETIONS);
         let completion = CompletionInfo::with_pagination(values, total, has_more)
             .map_err(|message| ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None))?;
         Ok(CompleteResult::new(completion))

@@ -17,8 +17,9 @@ use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Trans
 use crate::location::Location;
 use crate::{FILE, LOCK_FILE, StoreError};
 
-/// How long to wait for another process that writes to the `SQLite` file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait for another process that writes to the `SQLite` file. Shorter than a request may
+/// take, so that its caller learns what is wrong.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait for a server when a store is opened.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 

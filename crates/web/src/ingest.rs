@@ -49,7 +49,7 @@ async fn ingest(State(ingest): State<Arc<Ingest>>, request: Request) -> Result<R
         let _permit = permit;
         ingest.store(grant.as_ref(), &body)
     };
-    app.work(Workload::Store, work).await?
+    app.work(Workload::External, work).await?
 }
 
 impl Ingest {

@@ -32,7 +32,9 @@ impl From<Refused> for Problem {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many requests at once; try again soon",
             ),
-            Refused::TimedOut(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, refused.to_string()),
+            Refused::TimedOut(_) | Refused::OutcomeUnknown(_) => {
+                Self::new(StatusCode::GATEWAY_TIMEOUT, refused.to_string())
+            }
             Refused::Panicked => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "something went wrong here; it is logged",

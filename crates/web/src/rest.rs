@@ -25,6 +25,9 @@ use crate::token::Scope;
 /// The longest argument in a URL, in characters: however it is encoded, the URL can be read.
 pub(crate) const MAX_URL_ARGUMENT: u64 = 5_000;
 
+/// Characters of a client's name that are recorded.
+const MAX_CLIENT: usize = 100;
+
 /// An operation with a route, and the schema that its arguments are read by.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
@@ -70,7 +73,8 @@ async fn respond_to(
     }
     let arguments = endpoint.arguments(&mut parts, body).await?;
     let expected = expected(&parts.headers);
-    let call = Call { expected, ..Call::new(Surface::Rest, arguments) };
+    let client = client(&parts.headers);
+    let call = Call { expected, client, ..Call::new(Surface::Rest, arguments) };
     match app.call(&endpoint.operation, call).await {
         Ok(answer) => Ok(endpoint.respond(&parts.headers, answer)),
         Err(CallError::Fault(fault)) => Ok(endpoint.fail(fault)),
@@ -165,13 +169,20 @@ impl Endpoint {
         let mut response = if unchanged {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
-            (self.route.success, axum::Json(answer.body)).into_response()
+            let json = HeaderValue::from_static("application/json");
+            (self.route.success, [(header::CONTENT_TYPE, json)], answer.json).into_response()
         };
         if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag).ok()) {
             response.headers_mut().insert(header::ETAG, tag);
         }
         response
     }
+}
+
+/// Tells the sessions of different clients apart.
+fn client(headers: &HeaderMap) -> Option<String> {
+    let agent = headers.get(header::USER_AGENT)?.to_str().ok()?;
+    Some(agent.chars().take(MAX_CLIENT).collect())
 }
 
 /// The revision of `If-Match`; `*` matches any. What is not one of our tags matches none.

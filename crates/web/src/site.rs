@@ -55,7 +55,7 @@ impl Site {
     }
 
     fn router(self, key: FormKey) -> Router {
-        let monitor = Monitor::new(self.monitoring, &self.app);
+        let monitor = Monitor::new(self.monitoring);
         let endpoints = rest::endpoints(&self.app.inventory);
         let most = if self.read_only { Scope::Read } else { Scope::Write };
         let mut router = openapi::routes(&endpoints)

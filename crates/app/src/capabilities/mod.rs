@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::limiter::Workload;
 use crate::resource::{
     Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
 };
@@ -99,6 +100,8 @@ static FAMILY: Family = Family {
         values: Some(&["server", "tools", "resources", "generators"]),
     }],
     is_live: true,
+    // Its examples are read from the registry.
+    workload: Workload::External,
 };
 
 #[derive(Debug, Clone, Copy)]

@@ -74,7 +74,7 @@ fn describe<'a>(state: &AppState, tool: &'a Operation) -> Described<'a> {
         performance: Performance {
             typical_ms: typical
                 .map_or_else(|| NOT_MEASURED.to_owned(), |typical| typical.to_string()),
-            timeout_ms: state.limiter.timeout().as_millis().to_string(),
+            timeout_ms: state.limiter.capacity().timeout.as_millis().to_string(),
         },
     }
 }

@@ -6,6 +6,7 @@ use kenning_compose::config::{ConfigType, SCHEMAS};
 use kenning_compose::list::GeneratorsRequest;
 use kenning_compose::{Compose, Error};
 
+use crate::limiter::Workload;
 use crate::resource::{
     Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
 };
@@ -40,6 +41,7 @@ static CONFIGS: Family = Family {
         Parameter::new("content_id", "The id of a content config"),
     ],
     is_live: true,
+    workload: Workload::Local,
 };
 
 /// Configs, as they are written.
@@ -101,6 +103,7 @@ static SCHEMA_FAMILY: Family = Family {
         values: Some(&SCHEMAS),
     }],
     is_live: false,
+    workload: Workload::Local,
 };
 
 /// JSON Schemas of what can be written.
@@ -153,6 +156,7 @@ static CONTENTS: Family = Family {
         Parameter::new("version_id", "One of its versions"),
     ],
     is_live: true,
+    workload: Workload::Local,
 };
 
 /// What was generated.
@@ -210,6 +214,7 @@ static GENERATORS: Family = Family {
     }],
     parameters: &[Parameter::new("generator_type", "The type of a generator, such as jinja2")],
     is_live: true,
+    workload: Workload::Local,
 };
 
 /// What writes texts, one by one.

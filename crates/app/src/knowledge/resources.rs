@@ -7,6 +7,7 @@ use kenning_knowledge::{Base, NodeRef, Snapshot};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use serde_json::json;
 
+use crate::limiter::Workload;
 use crate::operation::JsonObject;
 use crate::resource::{Contents, Family, Parameter, ReadError, Resource, ResourceFamily, Template};
 use crate::services::Services;
@@ -66,6 +67,7 @@ static FAMILY: Family = Family {
         ),
     ],
     is_live: false,
+    workload: Workload::Local,
 };
 
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use kenning_registry::agents::{ListAgentsRequest, ListedAgent};
 use kenning_registry::get::GetRequest;
 
+use crate::limiter::Workload;
 use crate::resource::{
     Contents, Family, JSON, Parameter, ReadError, Resource, ResourceFamily, Template,
 };
@@ -32,6 +33,7 @@ static FAMILY: Family = Family {
     }],
     parameters: &[Parameter::new("agent_id", "The id of one of the team's agents")],
     is_live: false,
+    workload: Workload::External,
 };
 
 #[derive(Debug, Clone, Copy)]

@@ -136,7 +136,8 @@ fn a_model_writes_code_if_one_is_configured() {
     let settings = format!("[compose]\nendpoint = {:?}\nmodel = \"m\"\n", endpoint.url());
     project.write("kenning.toml", &settings);
     // The endpoint receives knowledge and a key, so a project's file must not choose it.
-    project.run(&build).fails_with(&["compose.endpoint"]);
+    let reason = "a project's file cannot choose the endpoint";
+    project.run(&build).fails_with(&["compose.endpoint", reason]);
 }
 
 /// An agent that can read resources and call tools, and knows nothing of Kenning.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kenning_app::{Access, Inventory, Toolset};
+use kenning_app::{Access, Capacity, Inventory, Toolset};
 use rmcp::model::{ArgumentInfo, CompleteRequestParams, ErrorCode, Reference};
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
@@ -113,6 +113,9 @@ async fn check_features_and_limits(client: &Client, toolsets: &[Toolset], access
     for limit in Inventory::full().limits {
         let on = limit.toolset.is_none_or(|toolset| toolsets.contains(&toolset));
         assert_eq!(server["limits"].get(limit.name).is_some(), on, "{}", limit.name);
+    }
+    for limit in Capacity::STDIO.limits() {
+        assert_eq!(server["limits"][limit.name], limit.value, "{}", limit.name);
     }
 }
 

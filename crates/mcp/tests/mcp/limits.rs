@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kenning_app::{Capacity, Inventory, Services};
 use kenning_compose::Timestamp;
@@ -28,7 +28,7 @@ async fn provoke(client: &Client, name: &str, limit: usize) {
     match name {
         "max_concurrent_requests" => concurrent(limit).await,
         "max_waiting_requests" => waiting(limit).await,
-        // Tested by `a_call_that_takes_too_long_is_given_up_and_keeps_its_permit`, which stops the clock.
+        // Tested by `a_call_that_takes_too_long_is_given_up_and_keeps_its_permit`, with less time.
         "request_timeout_ms" => {}
         "resource_page_size" => page(limit).await,
         "max_completion_values" => completions(limit).await,
@@ -182,6 +182,8 @@ async fn holding() -> (Hold, Client) {
 async fn concurrent(limit: usize) {
     let (hold, client) = holding().await;
     let held = hold.start(&client, limit + 1, limit).await;
+    // Long enough for one call more to start, if the limit did not hold.
+    tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(hold.started(), limit);
     hold.release(limit + 1);
     for call in held {
@@ -208,15 +210,17 @@ async fn waiting(limit: usize) {
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_given_up_and_keeps_its_permit() {
     let hold = Hold::default();
-    let timeout = Duration::from_millis(200);
+    let timeout = Duration::from_secs(3);
     let capacity = Capacity { concurrent: 1, waiting: 0, timeout };
     let services = Fixture::handbook().services();
     let client = connect_with(hold.added_to(Inventory::full()), services, capacity).await;
     let limits = describe(&client, "server").await["limits"].clone();
-    assert_eq!(limits["request_timeout_ms"], 200);
+    assert_eq!(limits["request_timeout_ms"], 3_000);
+    let began = Instant::now();
     let timed_out = call(&client, Hold::NAME, json!({})).await;
+    assert!(began.elapsed() >= timeout);
     assert_eq!(timed_out["error"], "UNAVAILABLE");
-    assert!(timed_out["message"].as_str().unwrap().contains("200ms"), "{timed_out}");
+    assert!(timed_out["message"].as_str().unwrap().contains("longer than 3s"), "{timed_out}");
     // The work still runs, so that there is no permit for another call or a resource.
     let busy = call(&client, "list_knowledge_bases", json!({})).await;
     assert!(busy["message"].as_str().unwrap().contains("busy"), "{busy}");

@@ -17,6 +17,11 @@ CREATE TABLE new_waiting (
 INSERT INTO new_waiting (id, project_id, event_id, due_at)
     SELECT w.id, w.project_id, coalesce(w.event_id, e.id), w.due_at FROM waiting w
     LEFT JOIN events e ON e.project_id = 'kenning' AND e.call_id = 'miss-' || w.miss_id;
+-- An id is never given twice, even if no row is left.
+INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'new_waiting', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'new_waiting');
+UPDATE sqlite_sequence SET seq = coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'waiting'), 0)
+    WHERE name = 'new_waiting';
 DROP TABLE waiting;
 ALTER TABLE new_waiting RENAME TO waiting;
 CREATE INDEX waiting_by_time ON waiting (due_at);

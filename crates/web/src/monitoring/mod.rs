@@ -38,6 +38,8 @@ pub type AdoptTrace = fn(&tracing::Span, &HeaderMap);
 #[derive(Clone)]
 pub struct Monitoring {
     pub health: Arc<dyn Health>,
+    /// The application with the tools whose metrics are exported.
+    pub offered: AppState,
     pub shutdown: Shutdown,
     /// `None` if tracing is off.
     pub adopt_trace: Option<AdoptTrace>,
@@ -56,11 +58,11 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
-    pub(crate) fn new(monitoring: Monitoring, app: &AppState) -> Self {
-        let Monitoring { health, shutdown, adopt_trace } = monitoring;
-        let library = app.services.library.clone();
+    pub(crate) fn new(monitoring: Monitoring) -> Self {
+        let Monitoring { health, offered, shutdown, adopt_trace } = monitoring;
+        let library = offered.services.library.clone();
         let readiness = Arc::new(Readiness::new(library, health.clone(), shutdown.clone()));
-        let metrics = Arc::new(Metrics::new(app.clone(), health, readiness.clone()));
+        let metrics = Arc::new(Metrics::new(offered, health, readiness.clone()));
         let routes = health::routes(readiness).merge(metrics::routes(metrics.clone()));
         Self { routes, observer: Observer { metrics, shutdown, adopt_trace } }
     }

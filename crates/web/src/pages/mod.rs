@@ -82,7 +82,7 @@ pub(crate) fn routes(app: AppState, key: FormKey, access: &AccessPolicy) -> Rout
     let state = Arc::new(PageState { app, key, tokens });
     // Views that need no store stay available while the store does not answer.
     let local = |view: View| view_route(&state, Workload::Local, view);
-    let stored = |view: View| view_route(&state, Workload::Store, view);
+    let stored = |view: View| view_route(&state, Workload::External, view);
     let action = |view: View, action: Action| action_route(&state, view, action);
     Router::new()
         .route("/", stored(overview::view))
@@ -128,7 +128,7 @@ fn view_route(state: &Arc<PageState>, workload: Workload, view: View) -> MethodR
 /// Shows `view` on `GET` as well, so that reloading the page after a failed action works.
 fn action_route(state: &Arc<PageState>, view: View, action: Action) -> MethodRouter {
     let post = state.clone();
-    view_route(state, Workload::Store, view).post(move |request: Request| async move {
+    view_route(state, Workload::External, view).post(move |request: Request| async move {
         match Visit::from_request(&post, request).await {
             Ok(visit) => perform(&post, view, action, visit).await,
             Err(problem) => problem_page(problem),
@@ -139,17 +139,17 @@ fn action_route(state: &Arc<PageState>, view: View, action: Action) -> MethodRou
 async fn perform(state: &PageState, view: View, action: Action, mut visit: Visit) -> Response {
     if let Err(error) = visit.check_write() {
         visit.error = Some(error);
-        return render(state, Workload::Store, view, visit).await;
+        return render(state, Workload::External, view, visit).await;
     }
     let work = move |app: &AppState| {
         let outcome = action(&app.services, &visit);
         (visit, outcome)
     };
-    match state.app.work(Workload::Store, work).await {
+    match state.app.work(Workload::External, work).await {
         Ok((_, Ok(address))) => redirect_to(&address),
         Ok((mut visit, Err(error))) => {
             visit.error = Some(error);
-            render(state, Workload::Store, view, visit).await
+            render(state, Workload::External, view, visit).await
         }
         Err(refused) => problem_page(refused.into()),
     }

@@ -110,6 +110,17 @@ fn answering(answer: &str) -> Process {
 }
 
 #[test]
+fn a_list_gains_the_contract_and_keeps_unknown_fields() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":5}}"#;
+    let listed = answering(answer).ask(&list(1));
+    assert_eq!(listed["result"]["ttlMs"], 5);
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 2);
+    assert_eq!(tools[0]["inputSchema"]["properties"]["mcpeyeIntent"]["type"], "string");
+    assert_eq!(tools[1], kenning_gaps::contract::tool());
+}
+
+#[test]
 fn only_the_answer_to_a_list_request_is_changed() {
     let other = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
     let mut process = answering(other);

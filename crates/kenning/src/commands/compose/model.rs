@@ -1,6 +1,7 @@
 //! The language model behind `code_generation`, if an endpoint or a key is configured.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use genai::Client;
 use genai::chat::ChatRequest;
@@ -18,6 +19,10 @@ const KEYS: [(&str, &str, &str); 3] = [
     ("OPENAI_API_KEY", "openai", "gpt-5"),
     ("GEMINI_API_KEY", "gemini", "gemini-2.5-pro"),
 ];
+
+/// How long a model may take to answer. A server works on other requests meanwhile, but a model that
+/// hangs must not hold its permits for ever.
+const MODEL_TIMEOUT: Duration = Duration::from_mins(5);
 
 struct ConfiguredModel {
     client: Client,
@@ -59,7 +64,11 @@ impl Model for ConfiguredModel {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
         let request = ChatRequest::from_user(prompt);
-        let answer = runtime.block_on(self.client.exec_chat(&self.name, request, None));
+        let answer = runtime.block_on(async {
+            let answer = self.client.exec_chat(&self.name, request, None);
+            tokio::time::timeout(MODEL_TIMEOUT, answer).await
+        });
+        let answer = answer.map_err(|_| failed(&format!("no answer within {MODEL_TIMEOUT:?}")))?;
         let answer = answer.map_err(|error| failed(&error))?;
         answer.into_first_text().ok_or_else(|| failed(&"the answer is empty"))
     }

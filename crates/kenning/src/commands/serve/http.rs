@@ -108,7 +108,8 @@ impl Open {
             changes.close();
         });
         let health = Arc::new(ServerHealth { changes: server.changes(), store: self.store });
-        let monitoring = Monitoring { health, shutdown, adopt_trace: telemetry::adopt() };
+        let offered = server.app().clone();
+        let monitoring = Monitoring { health, offered, shutdown, adopt_trace: telemetry::adopt() };
         let mcp = Mount {
             path: http::MCP_PATH,
             read: http::router(server.read_only(), reach, over.clone()),

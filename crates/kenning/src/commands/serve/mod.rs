@@ -132,7 +132,9 @@ struct Opened {
 
 impl Opened {
     fn new(context: &Context) -> Result<Self, Failure> {
-        let selected = Selection::of(&context.settings, &context.layers)?.inventory();
+        let all = Inventory::full();
+        let selection = Selection::of(&context.settings, &context.layers)?;
+        let selected = selection.of_all(all.clone());
         let library = Arc::new(context.open_library()?);
         let store = context.open_store()?;
         let registry = store.clone().map(|store| {
@@ -169,7 +171,7 @@ impl Opened {
                 (kenning_mcp::Transport::StatelessHttp, Capacity::http(concurrent))
             }
         };
-        let app = AppState::new(Inventory::full(), services, capacity, protocol());
+        let app = AppState::new(all, services, capacity, protocol());
         let server = Server::new(app.offering(selected), transport);
         Ok(Self { library, store, recording, app, server })
     }

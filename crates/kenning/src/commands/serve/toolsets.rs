@@ -28,10 +28,11 @@ impl Selection {
         })
     }
 
-    pub(super) fn inventory(&self) -> Inventory {
+    /// What is selected of all that there is.
+    pub(super) fn of_all(&self, all: Inventory) -> Inventory {
         let access = if self.read_only { Access::ReadOnly } else { Access::ReadWrite };
         let toolsets: Vec<Toolset> = self.toolsets.iter().copied().collect();
-        let inventory = Inventory::full().select(&toolsets, access);
+        let inventory = all.select(&toolsets, access);
         let asks_intent = self.intent && self.toolsets.contains(&Toolset::Gaps);
         if asks_intent { inventory.with_intent() } else { inventory }
     }

@@ -55,9 +55,12 @@ async fn no_token_is_logged() {
         let token = project.token("all", "write");
         let server = project.http_with_tokens(&["--log-level", level]);
         send_in_every_way(&server, &token).await;
+        // Well-formed, so that it is looked up and compared.
+        let unknown = format!("kng_{}_{}", "5".repeat(12), "ab".repeat(32));
+        send_in_every_way(&server, &unknown).await;
         send_in_every_way(&server, WRONG).await;
         let log = server.kill().await;
-        check_no_secret(&log, &[secret_of(&token), secret_of(WRONG)]);
+        check_no_secret(&log, &[secret_of(&token), secret_of(&unknown), secret_of(WRONG)]);
     }
 }
 

@@ -149,7 +149,9 @@ async fn calls_that_wait_for_the_database_do_not_delay_others() {
     let mut proxy = Proxy::start(postgres.folder().join(".s.PGSQL.5432"));
     let (password, port) = (postgres.password(), proxy.port);
     let store = format!("postgres://kenning:{password}@127.0.0.1:{port}/{name}");
-    let server = project.http(&[], &[("KENNING_STORE_URL", &store)]);
+    // Fewer permits than callers: without a share for work that needs no store, they would take all.
+    let capacity = ("KENNING_SERVER_MAX_CONCURRENT_REQUESTS", "10");
+    let server = project.http(&[], &[("KENNING_STORE_URL", &store), capacity]);
     server.add_agent("bot", 11).await;
     let client = Arc::new(server.client().await);
     proxy.cut();
@@ -162,6 +164,8 @@ async fn calls_that_wait_for_the_database_do_not_delay_others() {
             answered.lock().unwrap().push("registry");
         });
     }
+    // The calls above are sent before those below.
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     for _ in 0..3 {
         check_knowledge(&client).await;
         answered.lock().unwrap().push("knowledge");

@@ -39,7 +39,7 @@ pub(in crate::commands::serve) type OnOffer = Box<dyn Fn(&Inventory) + Send + Sy
 struct Shared {
     identity: Identity,
     server: Server,
-    /// One for each set of toolsets, so that its metrics outlive the client.
+    /// One for each selection, so that its inventory is built and recorded once.
     views: Mutex<BTreeMap<Selection, Server>>,
     on_offer: OnOffer,
     permits: Arc<Semaphore>,
@@ -160,7 +160,7 @@ impl Shared {
         if let Some(server) = views.get(&selection) {
             return Ok((server.clone(), permit));
         }
-        let inventory = selection.inventory();
+        let inventory = selection.of_all(Inventory::full());
         (self.on_offer)(&inventory);
         let server = self.server.offering(inventory, Transport::Stdio);
         views.insert(selection, server.clone());
