@@ -321,10 +321,10 @@ mod tests {
         let other = limiter.with_own_queue();
         let (first, begins, release_first) = blocking(&limiter, Workload::Local);
         begun(&begins);
-        let (second, _, release_second) = blocking(&limiter, Workload::Local);
+        let (second, _second_begins, release_second) = blocking(&limiter, Workload::Local);
         eventually(|| limiter.queue.admitted.available_permits() == 0).await;
         assert_eq!(limiter.run(Workload::Local, || ()).await, Err(Refused::Busy(limiter.capacity)));
-        let (third, _, release_third) = blocking(&other, Workload::Local);
+        let (third, _third_begins, release_third) = blocking(&other, Workload::Local);
         for release in [release_first, release_second, release_third] {
             release.send(()).unwrap();
         }
