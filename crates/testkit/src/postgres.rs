@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::binaries;
-use crate::wait::{DEADLINE, eventually};
+use crate::wait::{DEADLINE, eventually, output, wait};
 
 /// Recognisable, so that a test can check that it does not leak.
 const PASSWORD: &str = "s3cret-of-the-tests";
@@ -155,7 +155,7 @@ impl Postgres {
         psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
         psql.arg("--host").arg(&self.folder).args(["--username", USER, "--dbname", database]);
         psql.args(["--command", query]).env("PGPASSWORD", PASSWORD);
-        let output = psql.output().map_err(|error| error.to_string())?;
+        let output = output(&mut psql);
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
         }
@@ -179,7 +179,10 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         drop(self.commands.get_mut().unwrap().take());
-        let _ = self.supervisor.wait();
+        // A panic during a panic would end the process and hide the first one.
+        if !std::thread::panicking() {
+            wait(&mut self.supervisor);
+        }
     }
 }
 

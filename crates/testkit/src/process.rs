@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -13,7 +13,7 @@ use crate::wait::{DEADLINE, DeadlineReader, wait};
 pub struct LineProcess {
     pub child: Child,
     pub input: Option<ChildStdin>,
-    pub output: BufReader<DeadlineReader>,
+    pub output: BufReader<DeadlineReader<ChildStdout>>,
 }
 
 impl LineProcess {

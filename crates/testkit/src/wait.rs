@@ -1,10 +1,13 @@
 //! Waiting with a deadline, so that a test whose event never comes fails instead of hanging.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Far more than a busy machine needs: no test depends on how fast the machine is.
 pub const DEADLINE: Duration = Duration::from_mins(3);
@@ -65,41 +68,24 @@ fn collect(source: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// A reader that fails with [`io::ErrorKind::TimedOut`] when nothing arrives until [`DEADLINE`].
-///
-/// A thread reads ahead by a few chunks only, so that a slow test still slows the writer down.
+/// A pipe or socket whose reads fail with [`io::ErrorKind::TimedOut`] when nothing arrives until
+/// [`DEADLINE`].
 #[derive(Debug)]
-pub struct DeadlineReader {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    chunk: Cursor<Vec<u8>>,
-}
+pub struct DeadlineReader<S>(S);
 
-impl DeadlineReader {
-    pub fn new(mut source: impl Read + Send + 'static) -> Self {
-        let (sender, chunks) = sync_channel(2);
-        thread::spawn(move || {
-            let mut bytes = vec![0; 1 << 16];
-            loop {
-                let chunk = source.read(&mut bytes).map(|read| bytes[..read].to_vec());
-                let is_last = chunk.as_ref().map_or(true, Vec::is_empty);
-                if sender.send(chunk).is_err() || is_last {
-                    return;
-                }
-            }
-        });
-        Self { chunks, chunk: Cursor::default() }
+impl<S: Read + AsFd> DeadlineReader<S> {
+    pub fn new(source: S) -> Self {
+        Self(source)
     }
 }
 
-impl Read for DeadlineReader {
+impl<S: Read + AsFd> Read for DeadlineReader<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.chunk.position() == self.chunk.get_ref().len() as u64 {
-            match self.chunks.recv_timeout(DEADLINE) {
-                Ok(chunk) => self.chunk = Cursor::new(chunk?),
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
-            }
+        let deadline = Timespec::try_from(DEADLINE).unwrap();
+        let mut sources = [PollFd::new(&self.0, PollFlags::IN)];
+        if poll(&mut sources, Some(&deadline))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        self.chunk.read(buffer)
+        self.0.read(buffer)
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
-use std::process::Stdio;
 
+use kenning_testkit::{HttpProcess, eventually, finish, output, wait};
 use serde_json::{Value, json};
 
 use super::fixture::{Connection, Fixture, signal};
-use crate::support::{Server, call};
+use crate::support::{DEADLINE, Server, call, within};
 
 fn small() -> Fixture {
     Fixture::with_files(&[("a.md", "# A\n")])
@@ -28,7 +28,7 @@ async fn a_server_with_other_settings_is_not_used() {
     assert_eq!(fixture.connections(), 0);
     let got = call(&client, "retrieve_knowledge", json!({"ids": ["a"]})).await;
     assert_eq!(got["nodes"][0]["id"], "a");
-    client.cancel().await.unwrap();
+    within(client.cancel()).await.unwrap();
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn server_attach_false_switches_sharing_off() {
     assert_eq!(fixture.socket(), None);
     drop(private);
     let _server = fixture.server(&[]);
-    let served = unshared(&["serve"]).stdin(Stdio::null()).output().unwrap();
+    let served = output(&mut unshared(&["serve"]));
     let log = String::from_utf8(served.stderr).unwrap();
     assert!(served.status.success() && !log.contains("served by process"), "{log}");
 }
@@ -67,13 +67,15 @@ fn hello(fixture: &Fixture) -> Value {
     drop(server);
     std::fs::remove_file(&socket).unwrap();
     let listener = UnixListener::bind(&socket).unwrap();
-    let mut child = fixture.raw(&[]);
-    let (mut stream, _) = listener.accept().unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let child = fixture.raw(&[]);
+    let (mut stream, _) = eventually(DEADLINE, || listener.accept().ok());
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut line = String::new();
     BufReader::new(&stream).read_line(&mut line).unwrap();
     writeln!(stream, "{}", json!({"refused": "it is a test"})).unwrap();
-    drop(child.stdin.take());
-    let ended = child.wait_with_output().unwrap();
+    let ended = finish(child);
     let log = String::from_utf8(ended.stderr).unwrap();
     assert!(ended.status.success() && log.contains("already: it is a test"), "{log}");
     serde_json::from_str(&line).unwrap()
@@ -119,21 +121,17 @@ fn a_running_server_keeps_its_socket_and_a_killed_one_does_not() {
     let fixture = small();
     let mut first = fixture.server(&[]);
     let mut command = fixture.command(&["serve", "--http", "127.0.0.1:0"]);
-    let mut second = command.stderr(Stdio::piped()).spawn().unwrap();
-    let log = BufReader::new(second.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let log: Vec<String> = log.take_while(|line| !line.starts_with("MCP")).collect();
-    let warned = log.iter().filter(|line| line.contains("another server of the same"));
-    assert_eq!(warned.count(), 1, "{log:?}");
+    let second = HttpProcess::start(&mut command);
     let served_by = |pid: u32| {
         let log = fixture.log(&[]);
         assert!(log.contains(&format!("served by process {pid},")), "{log}");
     };
     served_by(first.child.id());
-    signal(second.id(), "-TERM");
-    second.wait().unwrap();
+    let log = second.stop();
+    assert_eq!(log.matches("another server of the same").count(), 1, "{log}");
     served_by(first.child.id());
     signal(first.child.id(), "-KILL");
-    first.child.wait().unwrap();
+    wait(&mut first.child);
     assert!(fixture.socket().is_some(), "it could not clean up");
     assert!(!fixture.log(&[]).contains("WARN"), "a stale socket is no problem");
     let third = fixture.server(&[]);

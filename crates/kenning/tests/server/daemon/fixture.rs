@@ -5,13 +5,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use kenning_testkit::{finish, output};
 use rmcp::service::{ClientLifecycleMode, RunningService};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Server, handbook, modern};
+use crate::support::{DEADLINE, Server, eventually, handbook, modern, within};
 
 pub(super) struct Fixture {
     home: TempDir,
@@ -76,21 +77,24 @@ impl Fixture {
         let transport = TokioChildProcess::new(tokio::process::Command::from(command)).unwrap();
         let pid = transport.id().unwrap();
         let client = rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle);
-        Attached { client: client.await.unwrap(), pid }
+        Attached { client: within(client).await.unwrap(), pid }
     }
 
-    /// A client's process with all its streams.
+    /// A client's process, to speak to in lines.
+    pub(super) fn raw_command(&self, words: &[&str]) -> Command {
+        self.command(&[&["--log-level", "info", "serve"], words].concat())
+    }
+
+    /// The same, started, with all its streams.
     pub(super) fn raw(&self, words: &[&str]) -> Child {
-        let mut command = self.command(&[&["--log-level", "info", "serve"], words].concat());
+        let mut command = self.raw_command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
 
     /// The log of a client that attaches and ends at once.
     pub(super) fn log(&self, words: &[&str]) -> String {
-        let mut child = self.raw(words);
-        drop(child.stdin.take());
-        let ended = child.wait_with_output().unwrap();
+        let ended = finish(self.raw(words));
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stderr).unwrap()
     }
@@ -116,9 +120,7 @@ impl Fixture {
     }
 
     pub(super) async fn wait_for_connections(&self, wanted: usize) {
-        while self.connections() != wanted {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        eventually(DEADLINE, async || (self.connections() == wanted).then_some(())).await;
     }
 
     /// Processes that were started with this home folder.
@@ -134,7 +136,7 @@ impl Fixture {
     }
 
     pub(super) fn doctor(&self) -> Value {
-        let found = self.command(&["doctor", "--json"]).output().unwrap();
+        let found = output(&mut self.command(&["doctor", "--json"]));
         let findings: Value = serde_json::from_slice(&found.stdout).unwrap();
         let checks = findings["checks"].as_array().unwrap().iter();
         checks.clone().find(|check| check["name"] == "shared server").unwrap().clone()
@@ -163,7 +165,10 @@ pub(super) struct Connection(BufReader<UnixStream>);
 
 impl Connection {
     pub(super) fn to(socket: &Path) -> Self {
-        Self(BufReader::new(UnixStream::connect(socket).unwrap()))
+        let stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        Self(BufReader::new(stream))
     }
 
     pub(super) fn send(&mut self, line: &[u8]) {

@@ -6,6 +6,7 @@ mod loss;
 
 use std::io::{BufRead, BufReader, Write};
 
+use kenning_testkit::{DeadlineReader, finish, jsonrpc, wait};
 use rmcp::model::{
     ReadResourceRequestParams, ServerNotification, SubscribeRequestParams, SubscriptionFilter,
 };
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::fixture::{Attached, Fixture, legacy, memory, signal};
 use crate::protocol::check_everything;
-use crate::support::{ResourceUpdates, call};
+use crate::support::{ResourceUpdates, call, within};
 
 /// Ten calls whose answers do not depend on vectors or clocks.
 fn calls() -> [(&'static str, Value); 10] {
@@ -36,7 +37,7 @@ fn calls() -> [(&'static str, Value); 10] {
 async fn ten_clients_share_one_server_and_leave_nothing_behind() {
     let fixture = Fixture::handbook();
     let alone = fixture.client(&[]).await;
-    let mut server = fixture.server(&[]);
+    let server = fixture.server(&[]);
     let mut clients = Vec::new();
     for n in 0..10 {
         clients.push(if n % 2 == 0 {
@@ -64,14 +65,13 @@ async fn ten_clients_share_one_server_and_leave_nothing_behind() {
     let (pid, message) = (server.child.id(), found["message"].as_str().unwrap());
     assert!(message.starts_with(&format!("process {pid} serves 10 clients at /")), "{found}");
 
-    alone.client.cancel().await.unwrap();
+    within(alone.client.cancel()).await.unwrap();
     for Attached { client, .. } in clients {
-        client.cancel().await.unwrap();
+        within(client.cancel()).await.unwrap();
     }
     fixture.wait_for_connections(0).await;
     assert_eq!(fixture.processes(), [pid], "only the server runs");
-    signal(pid, "-TERM");
-    assert!(server.child.wait().unwrap().success());
+    server.stop().await;
     assert_eq!((fixture.processes(), fixture.socket()), (Vec::new(), None));
     assert_eq!(fixture.doctor()["status"], "ok", "it is no problem that none runs");
 }
@@ -94,7 +94,7 @@ async fn a_shared_server_answers_as_ones_own_in_both_protocol_eras() {
         let client = if is_old { fixture.client(&[]).await } else { fixture.modern_client().await };
         assert_eq!(fixture.connections(), 1);
         check_everything(&client.client).await;
-        client.client.cancel().await.unwrap();
+        within(client.client.cancel()).await.unwrap();
         fixture.wait_for_connections(0).await;
     }
 }
@@ -106,13 +106,13 @@ async fn each_client_is_offered_the_toolsets_it_asks_for() {
     let offered = async |words: &[&str]| {
         let Attached { client, .. } = fixture.client(words).await;
         assert_eq!(fixture.connections(), 1, "{words:?}");
-        let tools = client.list_all_tools().await.unwrap();
+        let tools = within(client.list_all_tools()).await.unwrap();
         let about = ReadResourceRequestParams::new("capabilities://server");
-        let about = client.read_resource(about).await.unwrap();
+        let about = within(client.read_resource(about)).await.unwrap();
         let about = serde_json::to_value(&about.contents[0]).unwrap()["text"].clone();
         let about: Value = serde_json::from_str(about.as_str().unwrap()).unwrap();
         assert_eq!(about["tool_count"], tools.len());
-        client.cancel().await.unwrap();
+        within(client.cancel()).await.unwrap();
         fixture.wait_for_connections(0).await;
         tools.into_iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()
     };
@@ -133,21 +133,21 @@ async fn notifications_of_changes_pass_through_a_shared_server() {
     let old = fixture.client_of(ResourceUpdates(sender), &[], legacy()).await.client;
     let new = fixture.modern_client().await.client;
     assert_eq!(fixture.connections(), 2);
-    let uri = new.list_all_resources().await.unwrap()[0].uri.clone();
-    old.subscribe(SubscribeRequestParams::new(&uri)).await.unwrap();
+    let uri = within(new.list_all_resources()).await.unwrap()[0].uri.clone();
+    within(old.subscribe(SubscribeRequestParams::new(&uri))).await.unwrap();
     let filter = SubscriptionFilter::builder().resource_subscription(&uri);
-    let mut changes = new.listen(filter.build()).await.unwrap();
+    let mut changes = within(new.listen(filter.build())).await.unwrap();
     fixture.write("a.md", "# A\nnew\n");
-    assert_eq!(changed.recv().await.unwrap(), uri);
-    let updated = changes.next().await.unwrap().unwrap();
+    assert_eq!(within(changed.recv()).await.unwrap(), uri);
+    let updated = within(changes.next()).await.unwrap().unwrap();
     assert!(
         matches!(updated, ServerNotification::ResourceUpdatedNotification(n) if n.params.uri == uri)
     );
     fixture.write("b.md", "# B\n");
-    assert_eq!(changed.recv().await.unwrap(), "list");
-    old.cancel().await.unwrap();
+    assert_eq!(within(changed.recv()).await.unwrap(), "list");
+    within(old.cancel()).await.unwrap();
     drop(changes);
-    new.cancel().await.unwrap();
+    within(new.cancel()).await.unwrap();
     fixture.wait_for_connections(0).await;
 }
 
@@ -157,20 +157,19 @@ fn an_attached_process_writes_only_protocol_and_ends_with_its_client() {
     let _server = fixture.server(&[]);
     let mut child = fixture.raw(&[]);
     let mut stdin = child.stdin.take().unwrap();
-    let initialize = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    });
-    writeln!(stdin, "{initialize}").unwrap();
-    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-        .unwrap();
     // More than a server reads on its standard input.
     let long = " ".repeat(kenning_mcp::stdio::MAX_LINE);
-    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 2, "method": long})).unwrap();
-    writeln!(stdin, "this is not JSON").unwrap();
-    writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"})).unwrap();
-    drop(stdin);
-    let ended = child.wait_with_output().unwrap();
+    let lines = [
+        jsonrpc::initialize(1).to_string(),
+        jsonrpc::notification("notifications/initialized").to_string(),
+        jsonrpc::request(2, &long, &json!({})).to_string(),
+        "this is not JSON".to_owned(),
+        jsonrpc::request(3, "tools/list", &json!({})).to_string(),
+    ];
+    // On a thread of its own: a process that does not read blocks it until `finish` kills it.
+    let sending = std::thread::spawn(move || writeln!(stdin, "{}", lines.join("\n")).unwrap());
+    let ended = finish(child);
+    sending.join().unwrap();
     let log = String::from_utf8(ended.stderr).unwrap();
     assert!(ended.status.success(), "{log}");
     assert!(log.contains("served by process") && log.contains("is skipped"), "{log}");
@@ -188,9 +187,9 @@ async fn a_signal_ends_an_attached_process_gracefully() {
     let _server = fixture.server(&[]);
     let mut child = fixture.raw(&[]);
     fixture.wait_for_connections(1).await;
-    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut log = BufReader::new(DeadlineReader::new(child.stderr.take().unwrap())).lines();
     assert!(log.next().unwrap().unwrap().contains("served by process"));
     signal(child.id(), "-TERM");
-    assert!(child.wait().unwrap().success());
+    assert!(wait(&mut child).success());
     fixture.wait_for_connections(0).await;
 }
