@@ -223,6 +223,7 @@ mod tests {
     use super::*;
     use crate::sink::SinkError;
     use kenning_gaps::{Batch, Event};
+    use kenning_testkit::{DEADLINE, eventually};
 
     /// Unavailable for the first batches; stores the others.
     struct Flaky {
@@ -268,9 +269,7 @@ mod tests {
         for _ in 0..FLUSH_AT {
             capture.answered(Call::new("t", None), Answer::Result("{}"));
         }
-        while *sink.failures.lock().unwrap() > 0 {
-            std::thread::yield_now();
-        }
+        eventually(DEADLINE, || (*sink.failures.lock().unwrap() == 0).then_some(()));
         capture.answered(Call::new("last", None), Answer::Never);
         capture.finish(Duration::from_mins(1));
         let events = sink.events.lock().unwrap();

@@ -1,6 +1,9 @@
 //! No server outlives its wrapper, whichever ends first and however.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use kenning_testkit::{DeadlineReader, wait};
 
 use crate::support::{self, Process, is_alive, wait_until_gone};
 
@@ -10,10 +13,13 @@ const STUBBORN: &str = "trap '' TERM INT HUP; echo $$; while :; do sleep 0.1; do
 const PARENT: &str =
     "sh -c \"trap '' TERM; while :; do sleep 0.1; done\" </dev/null >/dev/null & echo $!; exec cat";
 
+/// A grace period of half a second.
+const GRACE: (&str, &str) = ("WRAP_GRACE_MS", "500");
+
 /// A wrapper with a short grace period.
 fn wrapped(command: &[&str]) -> Command {
     let mut wrapper = support::wrapped(command);
-    wrapper.env("WRAP_GRACE_MS", "500");
+    wrapper.env(GRACE.0, GRACE.1);
     wrapper
 }
 
@@ -33,7 +39,7 @@ fn kill(signal: &str, pid: u32) {
 fn a_stubborn_server_ends_when_the_wrapper_is_killed() {
     let (mut process, server) = start(STUBBORN);
     process.child.kill().unwrap();
-    process.child.wait().unwrap();
+    wait(&mut process.child);
     wait_until_gone(server);
 }
 
@@ -44,11 +50,8 @@ fn a_stubborn_server_ends_when_the_wrappers_group_is_killed() {
     let server = process.line().trim().parse().unwrap();
     kill("-KILL", process.child.id());
     let group = format!("-{}", process.child.id());
-    let _ = Command::new("kill")
-        .args(["-KILL", "--", &group])
-        .stderr(std::process::Stdio::null())
-        .status();
-    process.child.wait().unwrap();
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    wait(&mut process.child);
     wait_until_gone(server);
 }
 
@@ -61,13 +64,16 @@ fn a_stubborn_server_ends_when_the_client_closes_its_side() {
 
 #[test]
 fn a_stubborn_server_ends_when_the_client_stops_reading() {
-    let (mut process, server) = start(STUBBORN);
+    let mut wrapper = wrapped(&["sh", "-c", STUBBORN]);
+    let mut child = wrapper.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(DeadlineReader::new(child.stdout.take().unwrap()));
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    drop(output);
     // The input stays open: another process may hold it.
-    let input = process.input.take();
-    drop(process.output);
-    process.child.wait().unwrap();
-    wait_until_gone(server);
-    drop(input);
+    assert!(child.stdin.is_some());
+    wait(&mut child);
+    wait_until_gone(line.trim().parse().unwrap());
 }
 
 #[test]
@@ -78,10 +84,11 @@ fn a_client_that_is_killed_ends_wrapper_and_server() {
                   exec 5>$2/in 6<$2/out; read -r pid <&6; echo $pid; read -r nothing";
     let mut client = Command::new("sh");
     client.args(["-c", script]).arg(support::program()).arg(STUBBORN).arg(folder.path());
+    client.env(GRACE.0, GRACE.1);
     let mut process = Process::start(&mut client);
     let server: u32 = process.line().trim().parse().unwrap();
     process.child.kill().unwrap();
-    process.child.wait().unwrap();
+    wait(&mut process.child);
     wait_until_gone(server);
 }
 
@@ -89,7 +96,7 @@ fn a_client_that_is_killed_ends_wrapper_and_server() {
 fn the_wrapper_ends_when_the_server_is_killed() {
     let (mut process, server) = start("echo $$; exec cat");
     kill("-KILL", server);
-    assert_eq!(process.child.wait().unwrap().code(), Some(128 + 9));
+    assert_eq!(wait(&mut process.child).code(), Some(128 + 9));
 }
 
 #[test]
@@ -100,7 +107,7 @@ fn children_of_the_server_are_ended() {
 
     let (mut process, grandchild) = start(PARENT);
     process.child.kill().unwrap();
-    process.child.wait().unwrap();
+    wait(&mut process.child);
     wait_until_gone(grandchild);
 }
 
@@ -110,7 +117,7 @@ fn signals_are_forwarded_to_the_server() {
     let (mut process, _) = start(script);
     kill("-TERM", process.child.id());
     assert_eq!(process.line(), "told\n");
-    assert_eq!(process.child.wait().unwrap().code(), Some(5));
+    assert_eq!(wait(&mut process.child).code(), Some(5));
 }
 
 #[test]
@@ -121,7 +128,7 @@ fn a_server_may_outlast_the_grace_period_to_answer_a_call() {
     process.send(&support::call(1, "slow", &serde_json::json!({})).to_string());
     drop(process.input.take());
     assert_eq!(process.line(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
-    assert!(process.child.wait().unwrap().success());
+    assert!(wait(&mut process.child).success());
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn ship(calls: usize) -> (Value, Vec<Batch>) {
     let (url, bodies) = serve_ingest(StatusCode::OK, r#"{"accepted": 1}"#);
     let mut client = Command::new(python());
     client.arg(support::root().join("xtask/peers/mcpeye_client.py"));
-    let output = client.args([&url, "hush", &calls.to_string()]).output().unwrap();
+    let output = kenning_testkit::output(client.args([&url, "hush", &calls.to_string()]));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}{}", String::from_utf8_lossy(&output.stdout));
     let report = serde_json::from_slice(&output.stdout).unwrap();

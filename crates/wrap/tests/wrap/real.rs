@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};
 
 use kenning_gaps::contract::Offer;
+use kenning_testkit::{DEADLINE, eventually};
 use serde_json::{Value, json};
 
 use crate::support::{Process, around, call, direct, is_answer, list, remote, servers};
@@ -133,9 +134,7 @@ fn everything() -> (Everything, String) {
     let mut server = Command::new(&command[0]);
     server.args(&command[1..]).arg("streamableHttp").env("PORT", port.to_string());
     let server = Everything(server.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    eventually(DEADLINE, || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
     (server, format!("http://127.0.0.1:{port}/mcp"))
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::http::StatusCode;
 use kenning_gaps::event::IntentSource;
 use kenning_gaps::{Batch, Identity, Redactor};
+use kenning_testkit::{DEADLINE, eventually};
 use kenning_wrap::{Caller, IngestSink, Intent, Observed, Recorder, Sink, SinkError, Tally};
 use serde_json::{Value, json};
 use tracing::Level;
@@ -102,16 +103,14 @@ fn a_sink_that_never_answers_blocks_no_call_and_its_calls_are_counted_and_logged
     let ((given, was_given), (release, released)) = (channel(), channel());
     let recorder = start("hangs", Arc::new(Hanging { given, released: Mutex::new(released) }));
     record(&recorder, 20);
-    was_given.recv().unwrap();
+    was_given.recv_timeout(DEADLINE).unwrap();
     // More than the queue holds, while nothing is taken from it.
     record(&recorder, 20_000);
     recorder.finish(Duration::ZERO);
     check_loss("hangs", &recorder, 20_020, true);
     // Calls that the sink takes after all are not lost.
     drop(release);
-    while recorder.tally().dropped != 10_000 {
-        std::thread::yield_now();
-    }
+    eventually(DEADLINE, || (recorder.tally().dropped == 10_000).then_some(()));
 }
 
 /// Fails always, and says when it did.
@@ -129,7 +128,7 @@ fn calls_for_a_sink_that_fails_until_shutdown_are_counted_and_logged() {
     let (failed, has_failed) = channel();
     let recorder = start("fails", Arc::new(Unavailable(failed)));
     record(&recorder, 200);
-    has_failed.recv().unwrap();
+    has_failed.recv_timeout(DEADLINE).unwrap();
     record(&recorder, 50);
     assert_eq!(recorder.tally().dropped, 0, "some wait for a retry, some for their first attempt");
     recorder.finish(Duration::from_mins(1));

@@ -1,7 +1,7 @@
 //! A server at a URL that answers each method in another way.
 
 use std::convert::Infallible;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -265,7 +265,6 @@ fn a_server_that_is_not_there_is_an_error_for_each_request() {
     let answer = process.ask(&request(1, "ping"));
     assert_eq!(answer["error"]["code"], -32000);
     assert!(process.close().success());
-    let refused =
-        Command::new(program()).args(["url", "ftp://x/"]).stdin(Stdio::null()).output().unwrap();
+    let refused = kenning_testkit::output(Command::new(program()).args(["url", "ftp://x/"]));
     assert_eq!(refused.status.code(), Some(2));
 }

@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
 use axum::Router;
+pub(crate) use kenning_testkit::jsonrpc::call_tool as call;
+use kenning_testkit::{DEADLINE, LineProcess, eventually, jsonrpc};
 use serde_json::{Value, json};
 
 /// The proxy as a program, which cargo builds for the tests.
@@ -44,31 +47,26 @@ pub(crate) fn serve(app: impl FnOnce(u16) -> Router) -> String {
     format!("http://{address}")
 }
 
-/// A process that speaks in lines.
-pub(crate) struct Process {
-    pub(crate) child: Child,
-    pub(crate) input: Option<ChildStdin>,
-    pub(crate) output: BufReader<ChildStdout>,
+/// A process that speaks the protocol in lines.
+pub(crate) struct Process(LineProcess);
+
+impl Deref for Process {
+    type Target = LineProcess;
+
+    fn deref(&self) -> &LineProcess {
+        &self.0
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut LineProcess {
+        &mut self.0
+    }
 }
 
 impl Process {
     pub(crate) fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { child, input, output }
-    }
-
-    pub(crate) fn send(&mut self, line: &str) {
-        let input = self.input.as_mut().unwrap();
-        writeln!(input, "{line}").unwrap();
-        input.flush().unwrap();
-    }
-
-    pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line
+        Self(LineProcess::start(command))
     }
 
     /// Sends a request and returns its answer; skips everything else.
@@ -85,19 +83,14 @@ impl Process {
     }
 
     pub(crate) fn initialize(&mut self) -> Value {
-        let answer =
-            self.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-                "protocolVersion": "2025-06-18", "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            }}));
-        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        let answer = self.ask(&jsonrpc::initialize(0));
+        self.send(&jsonrpc::notification("notifications/initialized").to_string());
         answer
     }
 
     /// Closes the input and waits for the exit.
-    pub(crate) fn close(mut self) -> ExitStatus {
-        drop(self.input.take());
-        self.child.wait().unwrap()
+    pub(crate) fn close(self) -> ExitStatus {
+        self.0.close()
     }
 
     /// The next answer; skips notifications.
@@ -129,11 +122,6 @@ pub(crate) fn is_answer(line: &str) -> bool {
     !line.contains("\"method\":")
 }
 
-pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-           "params": {"name": tool, "arguments": arguments}})
-}
-
 pub(crate) fn list(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})
 }
@@ -145,11 +133,10 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     state.is_some_and(|state| !"ZX".contains(state))
 }
 
-/// Waits until a process has ended, for as long as the test may run.
+/// Waits until a process has ended.
+#[track_caller]
 pub(crate) fn wait_until_gone(pid: u32) {
-    while is_alive(pid) {
-        thread::sleep(std::time::Duration::from_millis(10));
-    }
+    eventually(DEADLINE, || (!is_alive(pid)).then_some(()));
 }
 
 pub(crate) fn root() -> PathBuf {

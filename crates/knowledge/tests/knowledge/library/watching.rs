@@ -1,15 +1,13 @@
 //! The watcher keeps a library in step with its files.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
+use kenning_testkit::{DEADLINE, eventually};
 
 use crate::{Folder, base, open, search};
-
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[test]
 fn a_watched_library_follows_its_files() {
@@ -26,20 +24,24 @@ fn a_watched_library_follows_its_files() {
     assert_eq!(next(&changes, |change| change.changed), ["kb/new/deep/b.md"]);
     wait_for(&library, "zeta", &["b"]);
     drop(watcher);
-    // Returns once the watcher's thread has ended and dropped the sender.
-    changes.iter().for_each(drop);
+    // The watcher's thread ends and drops the sender.
+    eventually(DEADLINE, || {
+        (changes.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Disconnected)).then_some(())
+    });
 }
 
 /// The next change of a kind. A file may be reported twice while it is written: empty, then full.
 fn next(changes: &Receiver<Changes>, of_kind: fn(Changes) -> Vec<String>) -> Vec<String> {
-    changes.iter().map(of_kind).find(|files| !files.is_empty()).unwrap()
+    eventually(DEADLINE, || {
+        let files = of_kind(changes.recv_timeout(DEADLINE).unwrap());
+        (!files.is_empty()).then_some(files)
+    })
 }
 
 /// Waits until a search for `word` finds exactly `ids`; events may arrive in any batches.
+#[track_caller]
 fn wait_for(library: &Library, word: &str, ids: &[&str]) {
-    while search(&library.snapshot(), word) != ids {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    eventually(DEADLINE, || (search(&library.snapshot(), word) == ids).then_some(()));
 }
 
 /// Switching branches removes a folder and creates it again. The watch of the system goes with the
@@ -97,19 +99,13 @@ fn thousands_of_simultaneous_changes_are_all_indexed() {
             folder.write(&format!("many/f{n}.md"), &format!("# F{n}\nround{round}\n"));
         }
     }
-    while library.snapshot().file_count() < FILES + 1 {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    eventually(DEADLINE, || (library.snapshot().file_count() > FILES).then_some(()));
     for n in [0, 1_499, FILES - 1] {
         let id = format!("f{n}");
         let scoped = |word: &str| search(&library.snapshot(), &format!("{word} f{n}"));
-        while scoped("round1").first() != Some(&id) {
-            std::thread::sleep(POLL_INTERVAL);
-        }
+        eventually(DEADLINE, || (scoped("round1").first() == Some(&id)).then_some(()));
     }
     std::fs::remove_dir_all(folder.path().join("many")).unwrap();
-    while library.snapshot().file_count() > 1 {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    eventually(DEADLINE, || (library.snapshot().file_count() == 1).then_some(()));
     drop(watcher);
 }
