@@ -1,19 +1,16 @@
 //! Kills a process while it writes.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kenning_compose::assemble::AssembleRequest;
 use kenning_compose::config::ConfigType;
-use kenning_compose::generate::GenerateRequest;
 use kenning_compose::{Compose, Limits, Parts};
+use kenning_testkit::{LineProcess, wait};
 use serde_json::json;
 
 use crate::fixture::{artifact, content, files, fixture};
 
-const VARIABLE: &str = "KENNING_TEST_WORKSPACE_OF_CHILD";
 const CONTENTS: usize = 1_000;
 
 fn open(root: &Path, state: &Path) -> Compose {
@@ -21,42 +18,20 @@ fn open(root: &Path, state: &Path) -> Compose {
     Compose::open(Parts { limits, ..Parts::new(root, state) }).unwrap()
 }
 
-/// Generates and assembles all contents repeatedly until it is killed.
-pub(crate) fn child() {
-    let Ok(folders) = std::env::var(VARIABLE) else { return };
-    let (root, state) = folders.split_once('|').unwrap();
-    let compose = open(Path::new(root), Path::new(state));
-    println!("\nbegun");
-    for round in 0.. {
-        let context = json!({"round": round}).as_object().cloned();
-        for n in 0..CONTENTS {
-            let request = GenerateRequest {
-                content_config_id: format!("c{n}"),
-                context: context.clone(),
-                force: true,
-            };
-            compose.generate_content(&request).unwrap();
-            println!("\ngenerated {n}");
-        }
-        let artifact_config_id = "all".to_owned();
-        let request = AssembleRequest { artifact_config_id, context, ..AssembleRequest::default() };
-        compose.assemble_artifact(&request).unwrap();
-        println!("\nassembled");
-    }
-}
-
 /// Kills a child process `pause` after it has printed `word` for the given number of times.
 fn kill_after(root: &Path, state: &Path, word: &str, times: usize, pause: Duration) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]);
-    command.env(VARIABLE, format!("{}|{}", root.display(), state.display()));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let said = lines.filter(|line| line.starts_with(word)).take(times).count();
-    assert_eq!(said, times, "the child goes on until it is killed");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_compose-crash-child"));
+    command.arg(root).arg(state).arg(CONTENTS.to_string()).stderr(Stdio::null());
+    let mut process = LineProcess::start(&mut command);
+    let mut printed = 0;
+    while printed < times {
+        let line = process.line();
+        assert!(!line.is_empty(), "the child goes on until it is killed");
+        printed += usize::from(line.starts_with(word));
+    }
     std::thread::sleep(pause);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    process.child.kill().unwrap();
+    wait(&mut process.child);
 }
 
 #[test]

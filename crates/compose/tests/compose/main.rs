@@ -18,9 +18,3 @@ mod sandbox;
 mod selection;
 mod storage;
 mod validation;
-
-/// Not a test: the process that the test in `crash` kills.
-#[test]
-fn child() {
-    crash::child();
-}

@@ -1,31 +1,38 @@
 //! A child process that writes to a store until it is killed.
 
-use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Runs the test `child` with `variable` set to the location, kills it some time after it printed
-/// so many lines `begun N`, and returns all its lines.
+use kenning_testkit::{LineProcess, wait};
+
+/// Starts a child that writes `size` skills or calls at a time to the location, kills it some time
+/// after it printed so many lines `begun N`, and returns all its lines.
 pub(crate) fn run_and_kill(
-    variable: &str,
+    kind: &str,
     location: &str,
+    size: u64,
     begun: usize,
     pause: Duration,
 ) -> Vec<String> {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).env(variable, location);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_store-crash-child"));
+    command.args([kind, location, &size.to_string()]).stderr(Stdio::null());
+    let mut process = LineProcess::start(&mut command);
     let mut printed = Vec::new();
     while printed.iter().filter(|line: &&String| line.starts_with("begun ")).count() < begun {
-        printed.push(lines.next().expect("the child goes on until it is killed"));
+        printed.push(next(&mut process).expect("the child goes on until it is killed"));
     }
     std::thread::sleep(pause);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    process.child.kill().unwrap();
+    wait(&mut process.child);
     // It may have got further before it was killed.
-    printed.extend(lines);
+    printed.extend(std::iter::from_fn(|| next(&mut process)));
     printed
+}
+
+/// The next line, unless the output has ended.
+fn next(process: &mut LineProcess) -> Option<String> {
+    let line = process.line();
+    (!line.is_empty()).then(|| line.trim_end().to_owned())
 }
 
 /// The number in the last line `WORD N`.

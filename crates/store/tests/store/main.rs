@@ -27,10 +27,3 @@ on_both_databases! {
     embeddings::several_processes_share_a_store,
     embeddings::exports_to_the_other_database,
 }
-
-/// Not a test by itself: [`killed`] runs it in a process of its own, and kills that.
-#[test]
-fn child() {
-    gaps::crash::child();
-    registry::crash::child();
-}

@@ -2,41 +2,20 @@
 
 use std::time::Duration;
 
-use kenning_gaps::Gaps;
 use kenning_gaps::ports::{EventStore, Window};
 
-use super::fixture::{HOUR, NOW, all, batch, call_ids, request};
-use crate::fixture::{Fixture, open};
+use super::fixture::{HOUR, NOW, all, call_ids};
+use crate::fixture::Fixture;
 use crate::killed::{last, run_and_kill};
 
-const VARIABLE: &str = "KENNING_TEST_GAPS_OF_CHILD";
 const SIZE: u64 = 100;
-
-/// Ingests one batch after the other, prints the number of each when it is accepted, and extracts
-/// asks in between.
-pub(crate) fn child() {
-    let Ok(location) = std::env::var(VARIABLE) else { return };
-    let store = open(&location);
-    let gaps = Gaps::new(store.clone());
-    let stored = store.events(&Window::default()).unwrap().len() as u64;
-    for number in stored / SIZE.. {
-        let events = (number * SIZE..(number + 1) * SIZE).map(|n| request(n, "export as PDF"));
-        let body = serde_json::to_vec(&batch("ann", events.collect())).unwrap();
-        println!("\nbegun {number}");
-        gaps.ingest(&body, NOW + HOUR).unwrap();
-        println!("\ndone {number}");
-        if number % 3 == 0 {
-            gaps.extract_asks(NOW + HOUR).unwrap();
-        }
-    }
-}
 
 /// At which moment the kill hits is left to chance; at none may anything be lost.
 pub(crate) fn killed_in_the_middle_of_ingest(fixture: &Fixture) {
     drop(fixture.store());
     for round in 0..6 {
         let pause = Duration::from_millis(2 * round as u64);
-        let printed = run_and_kill(VARIABLE, &fixture.location, 3 + round, pause);
+        let printed = run_and_kill("gaps", &fixture.location, SIZE, 3 + round, pause);
         let accepted = last(&printed, "done ").map_or(0, |number| number + 1);
         let ids = call_ids(&fixture.store().events(&Window::default()).unwrap());
         let stored = ids.len() as u64;

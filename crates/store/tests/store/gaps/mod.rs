@@ -1,7 +1,7 @@
 //! Gaps on both databases.
 
 mod concurrency;
-pub(crate) mod crash;
+mod crash;
 mod decisions;
 mod events;
 mod extraction;

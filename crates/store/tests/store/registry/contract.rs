@@ -294,7 +294,9 @@ pub(crate) fn versions_order_as_versions(fixture: &Fixture) {
     assert_eq!(order, ["10.0.0", "10.0.0-rc.2", "10.0.0-rc.1", "9.0.0", "2.0.0+build"]);
 }
 
-pub(crate) fn performance_of_a_thousand_capabilities(fixture: &Fixture) {
+pub(crate) fn a_thousand_capabilities_in_one_call_are_registered_and_updated_whole(
+    fixture: &Fixture,
+) {
     let registry = fixture.registry();
     let answer = register(&registry, bulk(1_000, "1.0.0")).unwrap();
     assert_eq!((answer.capabilities_registered, answer.capabilities_updated), (1_000, 0));

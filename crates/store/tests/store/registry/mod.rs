@@ -3,7 +3,7 @@
 mod agents;
 mod concurrency;
 mod contract;
-pub(crate) mod crash;
+mod crash;
 mod find;
 mod fixture;
 mod hostile;
@@ -20,7 +20,7 @@ on_both_databases! {
     contract::query_capabilities_with_all_filters,
     contract::list_all_capabilities_grouped_by_skill,
     contract::errors_have_the_flat_form,
-    contract::performance_of_a_thousand_capabilities,
+    contract::a_thousand_capabilities_in_one_call_are_registered_and_updated_whole,
     contract::foreign_key_cascades_when_an_agent_is_removed,
     concurrency::concurrent_registration_of_the_same_skills,
     // What predecessors got wrong.

@@ -1,9 +1,10 @@
 //! Changes by other processes.
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 
 use kenning_registry::deactivate::DeactivateRequest;
 use kenning_registry::{Registry, Timestamp};
+use kenning_testkit::{DEADLINE, eventually};
 
 use super::fixture::{add, all_of, register_one};
 use crate::fixture::Fixture;
@@ -22,11 +23,17 @@ pub(crate) fn notifies_of_changes_by_other_processes(fixture: &Fixture) {
         .unwrap();
     register_one(&writer, "a", "1.0.0");
     assert_eq!(all_of(&reader, 11).total_count, 1, "visible before the notification");
-    while receiver.recv().unwrap() != 1 {}
+    wait_for(&receiver, 1);
     register_one(&Registry::new(own), "b", "1.0.0");
-    while receiver.recv().unwrap() != 2 {}
+    wait_for(&receiver, 2);
     drop(subscription);
     drop(store);
+}
+
+/// Skips notifications until one of them finds so many skills.
+#[track_caller]
+fn wait_for(found: &Receiver<usize>, wanted: usize) {
+    eventually(DEADLINE, || (found.recv_timeout(DEADLINE).unwrap() == wanted).then_some(()));
 }
 
 pub(crate) fn lists_skills_that_changed_since_a_time(fixture: &Fixture) {
