@@ -124,7 +124,9 @@ async fn files_that_move_and_vanish_during_a_query_are_never_an_error() {
     .await;
     let all = json!({"query": "turbines", "search_type": "keyword", "max_results": 100});
     let found = call(&client, "search_knowledge", all).await;
-    for hit in found["results"].as_array().unwrap() {
+    let hits = found["results"].as_array().unwrap();
+    assert!(!hits.is_empty(), "every third file is only rewritten: {found}");
+    for hit in hits {
         assert!(project.root().join(hit["path"].as_str().unwrap()).exists(), "stale: {hit}");
     }
     within(client.cancel()).await.unwrap();

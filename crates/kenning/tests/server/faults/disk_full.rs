@@ -1,15 +1,54 @@
-//! A disk that is full.
+//! A disk that is full. A small file system stands for it where one can be mounted, and everywhere a
+//! limit on the size of files, at which the system reports another error (EFBIG) in the same place.
 
 use std::process::Command;
 
-use super::pelicans;
-use crate::support::{Project, finished};
+use super::{is_possible, pelicans};
+use crate::support::{Finished, finished};
 
-/// A home on a disk without room.
-const SMALL_DISK: &str = "mount -t tmpfs -o size=600k none \"$HOME\"";
-/// Where nothing can be mounted, no file may grow past so many blocks of 512 bytes. The system reports
-/// another error then (EFBIG), which the program handles in the same place.
-const SHORT_FILES: &str = "ulimit -f 700";
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// A home on a disk without room.
+    SmallDisk,
+    /// No file may grow past so many blocks of 512 bytes.
+    ShortFiles,
+}
+
+impl Limit {
+    fn available() -> Vec<Self> {
+        let mut probe = Command::new("unshare");
+        probe.args(["--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs none /mnt"]);
+        if is_possible(&mut probe) {
+            vec![Self::SmallDisk, Self::ShortFiles]
+        } else {
+            vec![Self::ShortFiles]
+        }
+    }
+
+    fn script(self) -> &'static str {
+        match self {
+            Self::SmallDisk => "mount -t tmpfs -o size=1000k none \"$HOME\"",
+            Self::ShortFiles => "ulimit -f 1400",
+        }
+    }
+
+    fn shell(self) -> Command {
+        if self == Self::ShortFiles {
+            return Command::new("sh");
+        }
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "--map-root-user", "sh"]);
+        unshare
+    }
+
+    /// What the log says of a write that is refused.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::SmallDisk => "database or disk is full",
+            Self::ShortFiles => "disk I/O error",
+        }
+    }
+}
 
 /// Registers skills until one is refused.
 const REGISTER_UNTIL_FULL: &str = r#"
@@ -26,57 +65,42 @@ while [ $n -lt 400 ]; do
 done
 "#;
 
-fn can_mount() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs none /mnt"]);
-    probe.output().is_ok_and(|output| output.status.success())
-}
-
-/// Fills the home, then runs `after`.
-fn fill(project: &Project, after: &str) -> Command {
-    let (mut command, limit) = if can_mount() {
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "--map-root-user", "sh"]);
-        (unshare, SMALL_DISK)
-    } else {
-        eprintln!("nothing can be mounted here: a limit on file sizes replaces the full disk");
-        (Command::new("sh"), SHORT_FILES)
-    };
+/// Fills the home until a write is refused for want of room, then runs `after`.
+fn fill(limit: Limit, after: &str) -> Finished {
+    let project = pelicans();
     let metadata = format!("{{\"description\": \"{}\"}}", "long ".repeat(2_000));
-    let script = format!("{limit} || exit 8\n{REGISTER_UNTIL_FULL}\n{after}");
+    let script = format!("{} || exit 8\n{REGISTER_UNTIL_FULL}\n{after}", limit.script());
+    let mut command = limit.shell();
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_kenning"), &metadata]);
     project.isolate(&mut command);
-    command
+    let run = finished(&mut command);
+    assert!(run.out.contains("done 1\n"), "{run:?}");
+    let (_, refused) = run.out.split_once("refused ").expect("there is no room for all");
+    assert!(refused.lines().next().unwrap().ends_with(" with 1"), "{run:?}");
+    assert!(refused.contains(limit.reason()) && refused.contains("error:"), "{run:?}");
+    assert!(!run.printed().contains("panicked"), "{run:?}");
+    run
 }
 
 #[test]
 fn writes_without_room_are_refused_and_earlier_ones_stay() {
-    let project = pelicans();
     let after = r#"
 "$kenning" --json skills list --agent 11 | tr -d ' \n' | tr '{' '\n' | grep -c '"skill_name"'
 "#;
-    let run = finished(&mut fill(&project, after));
-    let lines: Vec<&str> = run.out.lines().collect();
-    let done = lines.iter().filter(|line| line.starts_with("done ")).count();
-    assert!(done > 0, "{run:?}");
-    let refused = lines.iter().position(|line| line.starts_with("refused "));
-    let refused = refused.unwrap_or_else(|| panic!("there was room for all: {run:?}"));
-    assert!(lines[refused].ends_with(" with 1"), "{}", lines[refused]);
-    let said = lines[refused..].join("\n");
-    assert!(said.contains("error:") && !said.contains("panicked"), "{said}");
-    assert_eq!(
-        lines.last(),
-        Some(&done.to_string().as_str()),
-        "all that was acknowledged: {run:?}"
-    );
+    for limit in Limit::available() {
+        let run = fill(limit, after);
+        let done = run.out.lines().filter(|line| line.starts_with("done ")).count();
+        let stored = run.out.lines().last();
+        assert_eq!(stored, Some(done.to_string().as_str()), "all that was acknowledged: {run:?}");
+    }
 }
 
 #[test]
 fn knowledge_is_answered_without_room() {
-    let project = pelicans();
-    let after = r#""$kenning" search --type keyword pelican || echo "not found""#;
-    let run = finished(&mut fill(&project, after));
-    let last = run.out.rsplit("refused").next().unwrap();
-    assert!(last.contains("pelican"), "{run:?}");
-    assert!(!last.contains("not found") && !run.err.contains("panicked"), "{run:?}");
+    let after = r#"echo "searching"; "$kenning" search --type keyword pelican || echo "not found""#;
+    for limit in Limit::available() {
+        let run = fill(limit, after);
+        let (_, found) = run.out.split_once("searching\n").unwrap();
+        assert!(found.contains("pelican.md") && !found.contains("not found"), "{run:?}");
+    }
 }

@@ -11,10 +11,18 @@ mod read_only_store;
 mod watch_limits;
 mod wrapped_server;
 
+use std::process::{Command, Stdio};
+
 use rmcp::ClientHandler;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Project, call};
+
+/// Whether this system can run a command of this kind, which may be missing or forbidden.
+fn is_possible(probe: &mut Command) -> bool {
+    probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    probe.spawn().is_ok_and(|child| kenning_testkit::finish(child).status.success())
+}
 
 /// A project with one file of knowledge.
 fn pelicans() -> Project {

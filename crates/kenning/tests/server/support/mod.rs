@@ -14,7 +14,7 @@ pub(crate) use client::{
 };
 pub(crate) use events::{batch, capability_request, event, now};
 pub(crate) use kenning_testkit::DEADLINE;
-pub(crate) use project::{Project, finished, handbook};
+pub(crate) use project::{Finished, Project, finished, handbook};
 pub(crate) use server::{Answer, Server, http_client};
 
 /// Awaits a future, and panics at the deadline with the place that waited.
