@@ -214,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    const DEADLINE: Duration = Duration::from_secs(60);
+    const DEADLINE: Duration = Duration::from_mins(1);
 
     fn limiter(concurrent: usize, waiting: usize, timeout: Duration) -> Limiter {
         Limiter::new(Capacity { concurrent, waiting, timeout })

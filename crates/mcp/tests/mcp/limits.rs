@@ -231,7 +231,7 @@ async fn a_call_that_takes_too_long_is_given_up_and_keeps_its_permit() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    within(listed).await;
+    within(Box::pin(listed)).await;
 }
 
 async fn many_files(count: usize) -> Client {

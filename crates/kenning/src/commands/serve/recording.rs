@@ -160,7 +160,7 @@ fn close(gaps: &Gaps, fresh: Vec<Fresh>) {
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "gaps could not be matched against what is new; they stay open")
+            tracing::warn!(%error, "gaps could not be matched against what is new; they stay open");
         }
     }
 }

@@ -78,7 +78,7 @@ async fn gap_and_proposal_forms() {
     assert_eq!(merged.header("location"), format!("/gaps/{other}?done=merged"));
 
     for (title, verb, state) in
-        [("Invoices", "accept", "accepted"), ("Rooms", "reject", "rejected")]
+        [("Invoices", "accept", "accepted"), ("Meetings", "reject", "rejected")]
     {
         let proposal = json!({"title": title, "markdown": "Print it.", "targetPath": format!("{title}.md"),
             "gapId": other});
@@ -91,7 +91,7 @@ async fn gap_and_proposal_forms() {
         assert!(browser.open(&path).await.text.contains(&format!("\">{state}</span>")));
     }
     assert_eq!(browser.project.read("Invoices.md"), "# Invoices\n\nPrint it.\n");
-    assert!(!browser.project.root().join("Rooms.md").exists());
+    assert!(!browser.project.root().join("Meetings.md").exists());
 }
 
 #[tokio::test]
