@@ -7,7 +7,7 @@ use kenning_knowledge::semantic::{CacheError, Embedded, TextKey, VectorCache};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
-use crate::engine::{Engine, Tx, on};
+use crate::engine::{Engine, Tx, from_row, on};
 use crate::{Store, StoreError};
 
 /// Texts per statement.
@@ -21,13 +21,15 @@ pub struct Transferred {
     pub entries: u64,
 }
 
-#[derive(Debug, sqlx::FromRow)]
+#[derive(Debug)]
 struct Entry {
     model: String,
     text_key: Vec<u8>,
     windows: Vec<u8>,
     vectors: Vec<u8>,
 }
+
+from_row!(Entry { model, text_key, windows, vectors });
 
 impl VectorCache for Store {
     fn load(

@@ -1,9 +1,10 @@
 //! One set of statements for both databases.
 //!
 //! `sqlx` types everything by database, so that the same code must be compiled once for each. The
-//! macro [`on!`] does that: its body is written once, for a pool or a transaction of either. The
-//! SQL is limited to what both understand (numbered parameters, `ON CONFLICT`, `RETURNING`,
-//! `FILTER`); the few differences are the functions in this file.
+//! macro [`on!`] does that: its body is written once, for a pool or a transaction of either.
+//! [`from_row!`] does it for the structs that rows are read into. The SQL is limited to what both
+//! understand (numbered parameters, `ON CONFLICT`, `RETURNING`, `FILTER`); the few differences are
+//! the functions in this file.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -15,7 +16,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
 use crate::location::Location;
-use crate::{FILE, LOCK_FILE, StoreError};
+use crate::{FILE, LOCK_FILE, StoreError, migrations};
 
 /// How long to wait for another process that writes to the `SQLite` file. Shorter than a request may
 /// take, so that its caller learns what is wrong.
@@ -43,6 +44,28 @@ macro_rules! on {
     };
 }
 pub(crate) use on;
+
+/// Reads a struct from a row of either database: each field from the column of its name, and the
+/// field after `..`, itself such a struct, from the same row.
+///
+/// `sqlx` has a derive for this, whose crate compiles both databases a second time, for the compiler.
+macro_rules! from_row {
+    ($type:ident $fields:tt) => {
+        $crate::engine::from_row!(sqlx::sqlite::SqliteRow => $type $fields);
+        $crate::engine::from_row!(sqlx::postgres::PgRow => $type $fields);
+    };
+    ($row:ty => $type:ident { $($column:ident),+ $(, ..$part:ident)? }) => {
+        impl sqlx::FromRow<'_, $row> for $type {
+            fn from_row(row: &$row) -> Result<Self, sqlx::Error> {
+                Ok(Self {
+                    $($column: sqlx::Row::try_get(row, stringify!($column))?,)+
+                    $($part: sqlx::FromRow::from_row(row)?,)?
+                })
+            }
+        }
+    };
+}
+pub(crate) use from_row;
 
 /// A pool or a transaction of either database.
 #[derive(Clone)]
@@ -92,7 +115,7 @@ impl Pool {
             .busy_timeout(BUSY_TIMEOUT);
         let opened = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
         let pool = opened.map_err(|source| StoreError::Open { place: place.clone(), source })?;
-        let migrated = sqlx::migrate!("migrations/sqlite").run(&pool).await;
+        let migrated = migrations::sqlite().run(&pool).await;
         migrated.map_err(|source| StoreError::migrating(place, source))?;
         drop(lock);
         Ok(Self::Sqlite(pool))
@@ -103,7 +126,7 @@ impl Pool {
         let mut first =
             first.map_err(|source| StoreError::Open { place: place.clone(), source })?;
         // Takes an advisory lock, so that one of several starting processes migrates.
-        let migrated = sqlx::migrate!("migrations/postgres").run(&mut first).await;
+        let migrated = migrations::postgres().run(&mut first).await;
         migrated.map_err(|source| StoreError::migrating(place, source))?;
         first.close().await?;
         let pool =

@@ -3,9 +3,10 @@
 //! The domain crates declare the storage they need as traits, which this crate implements: vectors
 //! ([`embeddings`]), usage counts of nodes ([`usage`]), agents and their capabilities
 //! ([`registry`]), recorded calls, gaps and proposals ([`gaps`]). It also stores access tokens
-//! ([`tokens`]). [`location`] is the address of a store, [`engine`] runs one set of statements on
-//! both databases, [`watch`] notifies of changes by other processes, [`transfer`] exports and
-//! imports the registry, [`open_read_only`] opens a store without changing it.
+//! ([`tokens`]). [`location`] is the address of a store, [`migrations`] creates and changes its
+//! tables, [`engine`] runs one set of statements on both databases, [`watch`] notifies of changes
+//! by other processes, [`transfer`] exports and imports the registry, [`open_read_only`] opens a
+//! store without changing it.
 //!
 //! It has its own async runtime, so that the domain crates need none.
 
@@ -13,6 +14,7 @@ mod embeddings;
 mod engine;
 mod gaps;
 mod location;
+mod migrations;
 mod open_read_only;
 mod registry;
 mod tokens;

@@ -1,13 +1,12 @@
 //! Opens a store without changing it: creates no file and migrates no table.
 
 use sqlx::Connection;
-use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 use crate::engine::{CONNECT_TIMEOUT, Engine, Pool, connect_once, on};
 use crate::location::Location;
-use crate::{FILE, Store, StoreError};
+use crate::{FILE, Store, StoreError, migrations};
 
 /// The result of [`Store::open_read_only`].
 #[derive(Debug)]
@@ -41,7 +40,7 @@ impl Store {
             let refused = |source| StoreError::Open { place: place.clone(), source };
             let pool = Pool::open_read_only(location).await.map_err(refused)?;
             let found = pool.schema().await.map_err(refused)?;
-            Ok::<_, StoreError>((pool, Schema { found, known: known(location) }))
+            Ok::<_, StoreError>((pool, Schema { found, known: migrations::latest() }))
         })?;
         let store = Self { pool, runtime: Some(runtime), place, usage: std::sync::Arc::default() };
         Ok(ReadOnly::Present { store, schema })
@@ -85,12 +84,4 @@ impl Pool {
             Ok(found.unwrap_or(0))
         })
     }
-}
-
-fn known(location: &Location) -> i64 {
-    let migrator: Migrator = match location {
-        Location::Folder(_) => sqlx::migrate!("migrations/sqlite"),
-        Location::Postgres(_) => sqlx::migrate!("migrations/postgres"),
-    };
-    migrator.iter().map(|migration| migration.version).max().unwrap_or(0)
 }

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::engine::on;
+use crate::engine::{from_row, on};
 use crate::{Store, StoreError};
 
 /// A token without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TokenRecord {
     pub id: String,
     pub name: String,
@@ -20,6 +20,8 @@ pub struct TokenRecord {
     /// Milliseconds since 1970.
     pub created_at: i64,
 }
+
+from_row!(TokenRecord { id, name, scope, project, hash, created_at });
 
 impl Store {
     /// Adds a token; `false` if there is one of this name.

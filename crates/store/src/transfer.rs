@@ -10,7 +10,7 @@ use kenning_registry::rules;
 use serde::{Deserialize, Serialize};
 use sqlx::QueryBuilder;
 
-use crate::engine::{Tx, on};
+use crate::engine::{Tx, from_row, on};
 use crate::{Store, StoreError};
 
 /// Rows per `INSERT`.
@@ -65,13 +65,15 @@ enum Line {
     Capability(CapabilityLine),
 }
 
-#[derive(Debug, Serialize, Deserialize, sqlx::FromRow)]
+#[derive(Debug, Serialize, Deserialize)]
 struct AgentLine {
     id: i64,
     name: String,
     revision: i64,
     created_at: i64,
 }
+
+from_row!(AgentLine { id, name, revision, created_at });
 
 #[derive(Debug, Serialize, Deserialize)]
 struct CapabilityLine {
@@ -85,7 +87,6 @@ struct CapabilityLine {
     updated_at: i64,
 }
 
-#[derive(sqlx::FromRow)]
 struct CapabilityRow {
     id: i64,
     agent_id: i64,
@@ -96,6 +97,17 @@ struct CapabilityRow {
     registered_at: i64,
     updated_at: i64,
 }
+
+from_row!(CapabilityRow {
+    id,
+    agent_id,
+    skill_name,
+    version,
+    active,
+    metadata,
+    registered_at,
+    updated_at
+});
 
 impl Store {
     /// Writes all agents and capabilities of one consistent snapshot.

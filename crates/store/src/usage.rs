@@ -10,7 +10,7 @@ use std::time::Duration;
 use kenning_knowledge::usage::{DAY, Period, Usage, UsageError, UsageKind, UsageLog, Used};
 use sqlx::QueryBuilder;
 
-use crate::engine::{Pool, on};
+use crate::engine::{Pool, from_row, on};
 use crate::{Store, StoreError};
 
 /// How long counts are collected before they are written.
@@ -155,13 +155,14 @@ async fn insert(pool: &Pool, counts: &Counts) -> Result<(), sqlx::Error> {
     tx.commit().await
 }
 
-#[derive(sqlx::FromRow)]
 struct UsedRow {
     node: String,
     kind: String,
     times: i64,
     last_at: i64,
 }
+
+from_row!(UsedRow { node, kind, times, last_at });
 
 impl UsedRow {
     fn read(self) -> Option<Used> {

@@ -10,7 +10,7 @@ use kenning_gaps::{Batch, Event, Identity, contract};
 use sqlx::QueryBuilder;
 
 use super::{signed, storable, unsigned};
-use crate::engine::{Pool, Tx, on};
+use crate::engine::{Pool, Tx, from_row, on};
 use crate::{Store, StoreError};
 
 /// Rows per statement: both databases take 32,766 parameters, of which a row has 19.
@@ -112,7 +112,6 @@ fn source_named(name: &str) -> Option<IntentSource> {
     [IntentSource::Mcpeye, IntentSource::Native].into_iter().find(|one| source_name(*one) == name)
 }
 
-#[derive(sqlx::FromRow)]
 pub(super) struct EventRow {
     project_id: String,
     call_id: String,
@@ -133,6 +132,27 @@ pub(super) struct EventRow {
     arguments: String,
     result: Option<String>,
 }
+
+from_row!(EventRow {
+    project_id,
+    call_id,
+    at,
+    tool_name,
+    is_error,
+    duration_ms,
+    user_id,
+    user_email,
+    batch_user_id,
+    batch_user_email,
+    client,
+    server_version,
+    intent,
+    intent_source,
+    error_message,
+    missed,
+    arguments,
+    result
+});
 
 /// The columns of [`EventRow`] except arguments and result.
 pub(super) const COLUMNS: &str = "e.project_id, e.call_id, e.at, e.tool_name, e.is_error, \

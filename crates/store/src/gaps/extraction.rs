@@ -8,17 +8,17 @@ use sqlx::QueryBuilder;
 
 use super::events::{self, EventRow};
 use super::{gap, signed, storable};
-use crate::engine::{Pool, Tx, on};
+use crate::engine::{Pool, Tx, from_row, on};
 
 /// Rows per statement.
 const ROWS: usize = 1_000;
 
-#[derive(sqlx::FromRow)]
 struct PendingRow {
     pending_id: i64,
-    #[sqlx(flatten)]
     event: EventRow,
 }
+
+from_row!(PendingRow { pending_id, ..event });
 
 pub(super) async fn pending(
     pool: &Pool,

@@ -10,7 +10,7 @@ use kenning_gaps::{Error, Gap};
 use sqlx::QueryBuilder;
 
 use super::{Refusal, signed, storable, unreadable, unsigned};
-use crate::engine::{Lock, Pool, Tx, on};
+use crate::engine::{Lock, Pool, Tx, from_row, on};
 
 /// Ids per statement.
 const IDS: usize = 1_000;
@@ -117,7 +117,6 @@ fn read((body, centroid): GapRow) -> Result<Gap, sqlx::Error> {
     Ok(gap)
 }
 
-#[derive(sqlx::FromRow)]
 pub(super) struct AskRow {
     gap_id: String,
     kind: String,
@@ -128,6 +127,8 @@ pub(super) struct AskRow {
     call_id: String,
     who: String,
 }
+
+from_row!(AskRow { gap_id, kind, tool, text, at, project_id, call_id, who });
 
 /// The columns of [`AskRow`].
 macro_rules! ask_columns {

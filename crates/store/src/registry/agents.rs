@@ -4,7 +4,7 @@ use kenning_registry::store::AgentCounts;
 use kenning_registry::{Agent, Error, Revision, Timestamp};
 
 use super::{AgentRow, Refusal, count};
-use crate::engine::{Pool, Tx, on};
+use crate::engine::{Pool, Tx, from_row, on};
 
 pub(super) async fn add(
     pool: &Pool,
@@ -89,13 +89,13 @@ pub(super) async fn named(pool: &Pool, name: &str) -> Result<Option<Agent>, Refu
     Ok(find(&mut tx, name).await?.map(Agent::from))
 }
 
-#[derive(sqlx::FromRow)]
 struct Counted {
-    #[sqlx(flatten)]
     agent: AgentRow,
     capabilities: i64,
     active: i64,
 }
+
+from_row!(Counted { capabilities, active, ..agent });
 
 pub(super) async fn list(
     pool: &Pool,

@@ -5,7 +5,7 @@ use kenning_registry::{Capability, Error, Revision, Timestamp};
 use sqlx::QueryBuilder;
 
 use super::{CapabilityRow, Refusal, count, parsed};
-use crate::engine::{Pool, Tx, on};
+use crate::engine::{Pool, Tx, from_row, on};
 
 /// Parameters of one statement that both databases accept.
 const MAX_NAMES: usize = 30_000;
@@ -28,7 +28,6 @@ pub(super) async fn of_agent(pool: &Pool, agent_id: i64) -> Result<Held, Refusal
     Ok(Held { capabilities, revision })
 }
 
-#[derive(sqlx::FromRow)]
 struct HoldingRow {
     skill_name: String,
     version: String,
@@ -36,6 +35,8 @@ struct HoldingRow {
     agent_id: i64,
     agent_name: String,
 }
+
+from_row!(HoldingRow { skill_name, version, active, agent_id, agent_name });
 
 /// Adds the filters to a query over `c`.
 macro_rules! push_filter {
@@ -117,12 +118,13 @@ async fn rows_of_page(
     })
 }
 
-#[derive(sqlx::FromRow)]
 struct SkillRow {
     skill_name: String,
     version: String,
     metadata: Option<String>,
 }
+
+from_row!(SkillRow { skill_name, version, metadata });
 
 pub(super) async fn skills(pool: &Pool, filter: &Filter) -> Result<Vec<Skill>, Refusal> {
     let mut tx = pool.read().await?;

@@ -10,6 +10,7 @@ use kenning_registry::store::{
 };
 use kenning_registry::{Agent, Capability, Error, Revision, Timestamp};
 
+use crate::engine::from_row;
 use crate::{Store, StoreError};
 
 impl RegistryStore for Store {
@@ -84,13 +85,14 @@ impl From<Refusal> for Error {
     }
 }
 
-#[derive(sqlx::FromRow)]
 struct AgentRow {
     id: i64,
     name: String,
     created_at: i64,
     revision: i64,
 }
+
+from_row!(AgentRow { id, name, created_at, revision });
 
 impl From<AgentRow> for Agent {
     fn from(row: AgentRow) -> Self {
@@ -99,7 +101,6 @@ impl From<AgentRow> for Agent {
     }
 }
 
-#[derive(sqlx::FromRow)]
 struct CapabilityRow {
     id: i64,
     skill_name: String,
@@ -109,6 +110,8 @@ struct CapabilityRow {
     registered_at: i64,
     updated_at: i64,
 }
+
+from_row!(CapabilityRow { id, skill_name, version, active, metadata, registered_at, updated_at });
 
 impl From<CapabilityRow> for Capability {
     fn from(row: CapabilityRow) -> Self {

@@ -18,12 +18,16 @@ mod embeddings;
 mod fixture;
 mod gaps;
 mod killed;
+mod migrations;
 mod open_read_only;
 mod registry;
+mod tokens;
 
 on_both_databases! {
     embeddings::models_do_not_mix,
     embeddings::loads_many_keys_at_once,
     embeddings::several_processes_share_a_store,
     embeddings::exports_to_the_other_database,
+    migrations::records_what_earlier_programs_recorded,
+    tokens::are_found_listed_and_removed,
 }

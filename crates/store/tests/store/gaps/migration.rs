@@ -1,5 +1,7 @@
 //! Migration of stored data.
 
+use std::path::Path;
+
 use kenning_gaps::Gap;
 use kenning_gaps::ask::AskKind;
 use kenning_gaps::extract::Extracted;
@@ -12,9 +14,10 @@ use super::fixture::{NOW, all, labelled};
 use super::pages::run;
 use crate::fixture::Fixture;
 
-/// Applies the migrations up to a version.
+/// Applies the migrations up to a version, as `sqlx` reads them from the files.
 fn migrate_to(fixture: &Fixture, version: i64) {
-    let first = |all: Migrator| -> Migrator {
+    let first = async |folder: &str| -> Migrator {
+        let all = Migrator::new(Path::new(folder)).await.unwrap();
         let first = all.iter().filter(|migration| migration.version <= version);
         Migrator::with_migrations(first.cloned().collect::<Vec<Migration>>())
     };
@@ -22,11 +25,11 @@ fn migrate_to(fixture: &Fixture, version: i64) {
     runtime.block_on(async {
         if fixture.is_postgres() {
             let mut connection = PgConnection::connect(&fixture.location).await.unwrap();
-            first(sqlx::migrate!("migrations/postgres")).run(&mut connection).await.unwrap();
+            first("migrations/postgres").await.run(&mut connection).await.unwrap();
         } else {
             let file = format!("sqlite://{}/kenning.db?mode=rwc", fixture.location);
             let mut connection = SqliteConnection::connect(&file).await.unwrap();
-            first(sqlx::migrate!("migrations/sqlite")).run(&mut connection).await.unwrap();
+            first("migrations/sqlite").await.run(&mut connection).await.unwrap();
         }
     });
 }
