@@ -26,7 +26,7 @@ fn main() {
     let size = size.parse().unwrap();
     match kind.as_str() {
         "registry" => register(store, size),
-        "gaps" => ingest(store, size),
+        "gaps" => ingest(&store, size),
         other => panic!("there is no `{other}`"),
     }
 }
@@ -48,7 +48,7 @@ fn register(store: Arc<Store>, skills: u64) {
 }
 
 /// Ingests one batch of capability requests after the other, and extracts asks in between.
-fn ingest(store: Arc<Store>, size: u64) {
+fn ingest(store: &Arc<Store>, size: u64) {
     let gaps = Gaps::new(store.clone());
     let stored = store.events(&Window::default()).unwrap().len() as u64;
     for number in stored / size.. {
