@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Which of our crates may use which. A new arrow is a decision; it is written here and in
 /// ARCHITECTURE.md.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     (
         "kenning",
         &[
@@ -56,14 +56,15 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("kenning-wrap", &["kenning-gaps", "kenning-sanitize"]),
     ("kenning-store", &["kenning-gaps", "kenning-knowledge", "kenning-registry"]),
     ("kenning-settings", &["kenning-knowledge"]),
-    ("kenning-knowledge", &["kenning-embed"]),
+    ("kenning-knowledge", &["kenning-embed", "kenning-tokens"]),
     ("kenning-catalog", &[]),
-    ("kenning-compose", &[]),
+    ("kenning-compose", &["kenning-tokens"]),
     ("kenning-registry", &[]),
     ("kenning-gaps", &[]),
     ("kenning-embed", &[]),
     ("kenning-sanitize", &[]),
     ("kenning-testkit", &[]),
+    ("kenning-tokens", &[]),
     (
         "kenning-fuzz",
         &[

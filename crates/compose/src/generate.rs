@@ -1,5 +1,6 @@
 //! `generate_content`, `regenerate_content` and `preview_generation`.
 
+use kenning_tokens::count_tokens;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use crate::Compose;
 use crate::changes::{Changes, changes};
 use crate::error::Result;
 use crate::generator::{Generated, Job, Selection};
-use crate::model::{Context, Shown, Timestamp, count_tokens, hash, yes};
+use crate::model::{Context, Shown, Timestamp, hash, yes};
 use crate::prepare::Prepared;
 use crate::template::Sandbox;
 use crate::version::Version;

@@ -45,6 +45,7 @@ use error::Result;
 pub use error::{Code, Error, ErrorBody};
 use folder::Folder;
 use generator::{Credentials, Generators, Metadata, Model, NoCredentials};
+pub use kenning_tokens::count_tokens;
 pub use limits::Limits;
 pub use model::Timestamp;
 use sources::{NoSources, Sources};

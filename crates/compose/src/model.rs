@@ -100,11 +100,6 @@ impl Shown {
     }
 }
 
-/// How many tokens a model would see, by the `o200k_base` encoding.
-pub fn count_tokens(text: &str) -> usize {
-    bpe_openai::o200k_base().count(text)
-}
-
 pub(crate) fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }

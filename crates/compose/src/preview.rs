@@ -1,5 +1,6 @@
 //! Previews an artifact: composes its outputs without storing or writing anything.
 
+use kenning_tokens::count_tokens;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::Compose;
 use crate::assemble::{ChildReport, is_ours, left_out};
 use crate::composition::Refresh;
 use crate::error::Result;
-use crate::model::{Context, Shown, count_tokens};
+use crate::model::{Context, Shown};
 use crate::validate::{Finding, findings};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! `validate_content`: checks texts against rules.
 
+use kenning_tokens::count_tokens;
 use regex::RegexBuilder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,6 @@ use crate::config::ConfigType;
 use crate::error::{Error, Kind, Result};
 use crate::id::check_id;
 use crate::merge::yaml;
-use crate::model::count_tokens;
 use crate::version::Version;
 
 /// Limits a compiled pattern: ample for one that a person writes, too small for a hostile one.

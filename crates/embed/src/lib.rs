@@ -7,6 +7,7 @@
 //! **Invariant: this crate knows nothing of nodes, files or caches.**
 
 mod passage;
+mod wordpiece;
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,10 @@ use std::thread::ScopedJoinHandle;
 use rten::{Model, ModelOptions, RunOptions, ThreadPool};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView};
-use tokenizers::Tokenizer;
 
 pub use passage::{Embedded, Passage};
+pub use wordpiece::TokenizerError;
+use wordpiece::WordPiece;
 
 /// Length of every vector.
 pub const DIMENSIONS: usize = 384;
@@ -27,14 +29,15 @@ pub const DIMENSIONS: usize = 384;
 pub const MAX_TOKENS: usize = 256;
 /// A short text does not run faster on more.
 const QUERY_CORES: usize = 4;
+const TOKENIZER: &str = "tokenizer.json";
 
 static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
-static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
+static TOKENIZER_JSON: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// A loaded model.
 pub struct Embedder {
     model: Model,
-    tokenizer: Tokenizer,
+    tokenizer: WordPiece,
     fingerprint: String,
     /// One thread each: a passage runs on one core, and passages run in parallel. Not rayon, whose
     /// threads take up more work on the same stack while they wait for another pool.
@@ -49,8 +52,8 @@ pub enum LoadError {
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("the model's weights cannot be used: {0}")]
     Weights(#[from] rten::LoadError),
-    #[error("the model's tokenizer cannot be used: {0}")]
-    Tokenizer(#[from] tokenizers::Error),
+    #[error("the model's tokenizer `{}` cannot be used: {source}", path.display())]
+    Tokenizer { path: PathBuf, source: TokenizerError },
     #[error("the model has {0} dimensions; it must have {DIMENSIONS}")]
     Dimensions(usize),
     #[error("the model cannot be run: {0}")]
@@ -59,8 +62,6 @@ pub enum LoadError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    #[error("the text cannot be split into tokens: {0}")]
-    Tokenize(#[from] tokenizers::Error),
     #[error("the model failed: {0}")]
     Run(#[from] rten::RunError),
     #[error("the model's answer has an unexpected shape")]
@@ -70,7 +71,8 @@ pub enum EmbedError {
 impl Embedder {
     /// The bundled model.
     pub fn bundled() -> Result<Self, LoadError> {
-        Self::new(options().load_static_slice(WEIGHTS)?, WEIGHTS, TOKENIZER)
+        let model = options().load_static_slice(WEIGHTS)?;
+        Self::new(model, WEIGHTS, TOKENIZER_JSON, Path::new(TOKENIZER))
     }
 
     /// Loads a model from a folder with `model.onnx` and `tokenizer.json`.
@@ -79,21 +81,20 @@ impl Embedder {
             let path = folder.join(name);
             std::fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })
         };
-        let (weights, tokenizer) = (read("model.onnx")?, read("tokenizer.json")?);
+        let (weights, tokenizer) = (read("model.onnx")?, read(TOKENIZER)?);
         let model = options().load(weights.clone())?;
-        let embedder = Self::new(model, &weights, &tokenizer)?;
-        match embedder.run(&passage::EMPTY, &embedder.query_pool)?.len() {
+        let embedder = Self::new(model, &weights, &tokenizer, &folder.join(TOKENIZER))?;
+        match embedder.embed("")?.len() {
             DIMENSIONS => Ok(embedder),
             other => Err(LoadError::Dimensions(other)),
         }
     }
 
-    fn new(model: Model, weights: &[u8], tokenizer: &[u8]) -> Result<Self, LoadError> {
+    fn new(model: Model, weights: &[u8], tokenizer: &[u8], path: &Path) -> Result<Self, LoadError> {
         let mut hash = blake3::Hasher::new();
         hash.update(weights).update(tokenizer);
-        let mut tokenizer = Tokenizer::from_bytes(tokenizer)?;
-        tokenizer.with_truncation(None)?;
-        tokenizer.with_padding(None);
+        let tokenizer = WordPiece::from_json(tokenizer)
+            .map_err(|source| LoadError::Tokenizer { path: path.to_owned(), source })?;
         Ok(Self {
             model,
             tokenizer,
@@ -110,8 +111,7 @@ impl Embedder {
 
     /// The vector of a short text, such as a query. Text beyond the window is ignored.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        let tokens = self.tokenizer.encode_fast(text, true)?.get_ids().to_vec();
-        self.run(&passage::clipped(tokens), &self.query_pool)
+        self.run(&passage::clipped(text, &self.tokenizer), &self.query_pool)
     }
 
     /// The vectors of passages of any length, computed on all cores.
@@ -144,7 +144,7 @@ impl Embedder {
         passage: &Passage<'_>,
         pool: &Arc<ThreadPool>,
     ) -> Result<Embedded, EmbedError> {
-        let windows = passage.windows(&self.tokenizer)?;
+        let windows = passage.windows(&self.tokenizer);
         let vectors = windows.iter().map(|window| self.run(&window.tokens, pool));
         let vectors = vectors.collect::<Result<Vec<_>, EmbedError>>()?.concat();
         Ok(Embedded { windows: windows.into_iter().map(|w| w.range).collect(), vectors })

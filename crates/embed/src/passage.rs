@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use tokenizers::{Encoding, Tokenizer};
+use crate::wordpiece::{Encoding, WordPiece};
+use crate::{DIMENSIONS, MAX_TOKENS};
 
-use crate::{DIMENSIONS, EmbedError, MAX_TOKENS};
-
-const START: u32 = 101;
-const END: u32 = 102;
-/// The tokens of an empty text.
-pub(crate) const EMPTY: [u32; 2] = [START, END];
+/// The tokens of a window beside its markers.
+const CAPACITY: usize = MAX_TOKENS - 2;
 /// Neighbouring windows share this many tokens, so that a sentence cut in one is whole in the other.
 const OVERLAP: usize = 32;
 /// Tokens of a title beyond this are dropped, to leave the window to the text.
@@ -37,21 +34,21 @@ pub(crate) struct Window {
 }
 
 impl Passage<'_> {
-    pub(crate) fn windows(&self, tokenizer: &Tokenizer) -> Result<Vec<Window>, EmbedError> {
-        let title = tokenizer.encode_fast(self.title, false)?;
-        let title = &title.get_ids()[..title.get_ids().len().min(MAX_TITLE)];
-        let text = tokenizer.encode(self.text, false)?;
-        let capacity = MAX_TOKENS - 2 - title.len();
-        let total = text.get_ids().len();
+    pub(crate) fn windows(&self, tokenizer: &WordPiece) -> Vec<Window> {
+        let mut title = tokenizer.encode(self.title).ids;
+        title.truncate(MAX_TITLE);
+        let text = tokenizer.encode(self.text);
+        let capacity = CAPACITY - title.len();
+        let total = text.ids.len();
         let mut windows = Vec::new();
         let mut start = 0;
         loop {
             let end = (start + capacity).min(total);
-            let body = &text.get_ids()[start..end];
-            let tokens = [&[START], title, body, &[END]].concat();
+            let body = &text.ids[start..end];
+            let tokens = [&[tokenizer.start], &title[..], body, &[tokenizer.end]].concat();
             windows.push(Window { range: self.bytes(&text, start..end), tokens });
             if end == total {
-                return Ok(windows);
+                return windows;
             }
             start = end - OVERLAP;
         }
@@ -59,9 +56,9 @@ impl Passage<'_> {
 
     /// The bytes of some tokens. The first and the last window extend to the ends of the text.
     fn bytes(&self, text: &Encoding, tokens: Range<usize>) -> Range<usize> {
-        let offsets = text.get_offsets();
-        let start = if tokens.start == 0 { 0 } else { offsets[tokens.start].0 };
-        let end = if tokens.end == offsets.len() { self.text.len() } else { offsets[tokens.end].0 };
+        let offsets = &text.offsets;
+        let start = if tokens.start == 0 { 0 } else { offsets[tokens.start].start };
+        let end = offsets.get(tokens.end).map_or(self.text.len(), |next| next.start);
         start..end
     }
 }
@@ -109,11 +106,9 @@ fn words(bytes: &[u8]) -> Option<impl Iterator<Item = [u8; 4]>> {
     rest.is_empty().then(|| words.iter().copied())
 }
 
-/// Truncates to the model's window and keeps the end marker.
-pub(crate) fn clipped(mut tokens: Vec<u32>) -> Vec<u32> {
-    if tokens.len() > MAX_TOKENS {
-        tokens.truncate(MAX_TOKENS - 1);
-        tokens.push(END);
-    }
-    tokens
+/// The tokens of a text with their markers, as many as the model's window holds.
+pub(crate) fn clipped(text: &str, tokenizer: &WordPiece) -> Vec<u32> {
+    let mut tokens = tokenizer.encode(text).ids;
+    tokens.truncate(CAPACITY);
+    [&[tokenizer.start], &tokens[..], &[tokenizer.end]].concat()
 }

@@ -98,7 +98,17 @@ fn names_the_missing_file_of_a_model() {
 }
 
 #[test]
-fn the_fingerprint_has_16_digits() {
+fn the_fingerprint_stays_the_same() {
     let embedder = Embedder::bundled().unwrap();
-    assert_eq!(embedder.fingerprint().len(), 16);
+    assert_eq!(embedder.fingerprint(), "4f18d0dfefa002c2", "stored vectors are found by it");
+}
+
+#[test]
+fn names_the_tokenizer_that_is_not_supported() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
+    std::fs::copy(model.join("minilm-l6-v2-int8.onnx"), folder.path().join("model.onnx")).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), r#"{"model": {"type": "BPE"}}"#).unwrap();
+    let error = Embedder::load(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("tokenizer.json` cannot be used: its model is `BPE`"), "{error}");
 }

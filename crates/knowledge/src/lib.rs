@@ -44,7 +44,7 @@ pub mod watch;
 pub use base::Base;
 pub use document::Document;
 pub use error::Error;
+pub use kenning_tokens::count_tokens;
 pub use library::{Changes, Library};
 pub use node::NodeRef;
 pub use snapshot::Snapshot;
-pub use text::count_tokens;

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use kenning_tokens::count_tokens;
+
 use crate::base::Base;
 use crate::document::{Document, Section};
 use crate::keyword::NodeKey;
 use crate::snapshot::{Entry, File, Snapshot};
 use crate::suggest::nearest;
-use crate::text::{count_tokens, keywords, slug};
+use crate::text::{keywords, slug};
 
 /// A section of a file, with its id and its place in the tree.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use kenning_tokens::count_tokens;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, in_range};
 use crate::node::NodeRef;
 use crate::snapshot::Snapshot;
-use crate::text::{count_tokens, plain};
+use crate::text::plain;
 
 pub const MAX_IDS: usize = 20;
 pub const DEFAULT_MAX_TOKENS: usize = 20_000;

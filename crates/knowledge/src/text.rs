@@ -101,14 +101,6 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     }
 }
 
-/// The number of tokens of `text` for models of the GPT-4o family (`o200k_base`).
-///
-/// Tokenizers of other models differ by some percent; the count is for budgeting. `bpe` takes
-/// linear time where the reference implementation is quadratic on long runs.
-pub fn count_tokens(text: &str) -> usize {
-    bpe_openai::o200k_base().count(text)
-}
-
 /// Keywords of a text: the words of its title first, then the most frequent ones.
 pub(crate) fn keywords(title: &str, body: &str, max: usize) -> Vec<String> {
     let mut analyzer = TextAnalyzer::builder(SimpleTokenizer::default())
@@ -175,11 +167,5 @@ mod tests {
     fn keywords_start_with_the_title() {
         let words = keywords("JWT Authentication", "Tokens expire. Tokens are signed.", 4);
         assert_eq!(words, ["jwt", "authentication", "tokens", "expire"]);
-    }
-
-    #[test]
-    fn token_counts_match_the_tokenizer() {
-        assert_eq!(count_tokens(""), 0);
-        assert_eq!(count_tokens("hello world"), 2);
     }
 }

@@ -3,10 +3,9 @@
 use kenning_compose::config::{ConfigType, ContentConfig, Loaded, Retrieval, Variable};
 use kenning_compose::generate::{GenerateRequest, GenerationStatus, PreviewRequest};
 use kenning_compose::generator::Selection;
-use kenning_compose::model::count_tokens;
 use kenning_compose::storage::QueryRequest;
 use kenning_compose::validate::ValidateRequest;
-use kenning_compose::{Compose, Error};
+use kenning_compose::{Compose, Error, count_tokens};
 use maud::{Markup, html};
 
 use super::super::form::TOKEN;
