@@ -41,7 +41,7 @@ async fn two_hundred_rest_connections_do_not_starve_mcp_clients() {
             calls += 1;
         }
     };
-    within(calling).await;
+    within(Box::pin(calling)).await;
     finished.store(true, Ordering::Relaxed);
     for connection in load {
         within(connection).await.unwrap();
