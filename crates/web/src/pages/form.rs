@@ -3,8 +3,6 @@
 use blake3::Hash;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::token::hex;
-
 /// The field that proves that a form came from one of our pages.
 pub(super) const TOKEN: &str = "form_token";
 /// The cookie it belongs to.
@@ -39,7 +37,7 @@ impl FormKey {
 pub(super) fn cookie() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(bytes))
 }
 
 /// The fields of the path, the query and the form.
