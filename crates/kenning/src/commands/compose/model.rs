@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use genai::Client;
-use genai::chat::ChatRequest;
 use kenning_compose::generator::{
     Credentials, Latency, Model, ModelError, Stability, UpstreamDependencies,
 };
@@ -20,8 +18,7 @@ const KEYS: [(&str, &str, &str); 3] = [
 ];
 
 struct ConfiguredModel {
-    client: Client,
-    name: String,
+    model: model::Model,
     upstream: UpstreamDependencies,
 }
 
@@ -39,7 +36,7 @@ pub(super) fn from_settings(context: &Context) -> Result<Option<Arc<dyn Model>>,
         let problem = "an endpoint needs a model: set `compose.model`";
         context.layers.fault("compose.endpoint", problem)
     })?;
-    let client = model::client(endpoint)?;
+    let model = model::Model::new(name, endpoint)?;
     let upstream = UpstreamDependencies {
         services: vec![service.to_owned()],
         credentials_required: credentials,
@@ -48,20 +45,19 @@ pub(super) fn from_settings(context: &Context) -> Result<Option<Arc<dyn Model>>,
         stability: Stability::Stable,
         concurrency_safe: true,
     };
-    Ok(Some(Arc::new(ConfiguredModel { client, name: name.to_owned(), upstream })))
+    Ok(Some(Arc::new(ConfiguredModel { model, upstream })))
 }
 
 impl Model for ConfiguredModel {
     fn complete(&self, prompt: &str) -> Result<String, ModelError> {
-        let failed = |error: &dyn std::fmt::Display| {
-            ModelError(format!("{} does not answer: {error}", self.name))
-        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(&error))?;
-        let request = ChatRequest::from_user(prompt);
-        let answer = runtime.block_on(self.client.exec_chat(&self.name, request, None));
-        let answer = answer.map_err(|error| failed(&error))?;
-        answer.into_first_text().ok_or_else(|| failed(&"the answer is empty"))
+        let runtime = runtime.map_err(|error| ModelError(error.to_string()))?;
+        let reply = runtime.block_on(self.model.ask(prompt, &[]));
+        let text = reply.map_err(|error| ModelError(error.to_string()))?.text;
+        if text.is_empty() {
+            return Err(ModelError(format!("the reply of {} is empty", self.model.name())));
+        }
+        Ok(text)
     }
 
     fn upstream(&self) -> UpstreamDependencies {
