@@ -104,7 +104,6 @@ fn needs_responses(model: &str) -> bool {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 mod tests {
     use super::*;
 

@@ -1,7 +1,5 @@
 //! Every kind of provider, played by a script.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::sync::Arc;
 
 use kenning_testkit::{Request, Scripted};
