@@ -8,4 +8,5 @@ pub mod cli;
 pub mod commands;
 pub mod failure;
 pub mod printer;
+mod progress;
 mod telemetry;

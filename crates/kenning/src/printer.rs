@@ -3,11 +3,11 @@
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use kenning_sanitize::{sanitize, sanitize_json};
 use serde::Serialize;
 
 use crate::failure::{Exit, Failure};
+use crate::progress::ProgressBar;
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +76,8 @@ impl Printer {
 
     /// A progress bar, hidden unless standard error is a terminal.
     pub fn progress(self, activity: &'static str) -> ProgressBar {
-        if self.quiet || !io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let style = ProgressStyle::with_template("{msg} {bar:30} {pos}/{len}")
-            .expect("the template is valid");
-        ProgressBar::new(0).with_style(style).with_message(activity)
+        let is_shown = !self.quiet && io::stderr().is_terminal();
+        if is_shown { ProgressBar::new(activity) } else { ProgressBar::hidden() }
     }
 }
 

@@ -9,8 +9,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kenning_embed::{DIMENSIONS, Embedded};
-use pulp::Arch;
 use rayon::prelude::*;
+use rten_simd::{Isa, SimdOp};
 
 use crate::keyword::NodeKey;
 use crate::top_k::TopK;
@@ -142,13 +142,12 @@ impl Vectors {
         accepts: &(impl Fn(NodeKey) -> bool + Sync),
     ) -> Vec<usize> {
         let (query, _) = quantized(query);
-        let arch = Arch::new();
         let blocks = self.quantized.par_chunks(BLOCK * DIMENSIONS).enumerate();
         let best = blocks.fold(
             || TopK::new(keep),
             |mut best, (block, vectors)| {
                 let mut dots = [0_i32; BLOCK];
-                arch.dispatch(|| dot_all(&query, vectors, &mut dots));
+                Dots { query: &query, vectors, out: &mut dots }.dispatch();
                 let first = block * BLOCK;
                 for (i, &dot) in dots.iter().take(vectors.len() / DIMENSIONS).enumerate() {
                     let at = first + i;
@@ -164,12 +163,11 @@ impl Vectors {
     /// The same among `candidates`, which are filtered already.
     fn best_of(&self, candidates: &[usize], query: &[f32], keep: usize) -> Vec<usize> {
         let (query, _) = quantized(query);
-        let arch = Arch::new();
         let mut best = TopK::new(keep);
         for &at in candidates {
             let mut dot = [0_i32];
             let vector = &self.quantized[at * DIMENSIONS..][..DIMENSIONS];
-            arch.dispatch(|| dot_all(&query, vector, &mut dot));
+            Dots { query: &query, vectors: vector, out: &mut dot }.dispatch();
             best.offer(dot[0] as f32 * self.scales[at], at, || true);
         }
         best.into_vec()
@@ -183,10 +181,11 @@ impl Vectors {
         accepts: &(impl Fn(NodeKey) -> bool + Sync),
     ) -> Vec<usize> {
         let query = signs(query);
-        let arch = Arch::new();
         let mut distances = vec![0_u16; self.signs.len()];
         let blocks = self.signs.par_chunks(SIGN_BLOCK).zip(distances.par_chunks_mut(SIGN_BLOCK));
-        blocks.for_each(|(signs, out)| arch.dispatch(|| hamming_all(&query, signs, out)));
+        blocks.for_each(|(signs, distances)| {
+            Hamming { query: &query, vectors: signs, out: distances }.dispatch();
+        });
         let accepts = |at: &usize| accepts(self.owner(*at));
         let mut nearest = smallest(&distances, keep, |_| true);
         nearest.retain(accepts);
@@ -245,22 +244,45 @@ fn signs(vector: &[f32]) -> Signs {
     signs
 }
 
-/// Compiled for several instruction sets; the caller's `dispatch` selects one at run time.
-#[expect(clippy::inline_always, reason = "it must become part of the dispatched function")]
-#[inline(always)]
-fn dot_all(query: &[i8], vectors: &[i8], dots: &mut [i32]) {
-    for (vector, dot) in vectors.chunks_exact(DIMENSIONS).zip(dots) {
-        let products = vector.iter().zip(query).map(|(&a, &b)| i32::from(a) * i32::from(b));
-        *dot = products.sum();
+/// The dot product of each vector with the query. The loop is plain; it is compiled for several
+/// instruction sets, of which `dispatch` selects one at run time.
+struct Dots<'a> {
+    query: &'a [i8],
+    vectors: &'a [i8],
+    out: &'a mut [i32],
+}
+
+impl SimdOp for Dots<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "it must become part of the dispatched function")]
+    #[inline(always)]
+    fn eval<I: Isa>(self, _: I) {
+        for (vector, dot) in self.vectors.chunks_exact(DIMENSIONS).zip(self.out) {
+            let products = vector.iter().zip(self.query);
+            *dot = products.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+        }
     }
 }
 
-#[expect(clippy::inline_always, reason = "it must become part of the dispatched function")]
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "there are 384 signs")]
-fn hamming_all(query: &Signs, vectors: &[Signs], distances: &mut [u16]) {
-    for (vector, distance) in vectors.iter().zip(distances) {
-        *distance = vector.iter().zip(query).map(|(a, b)| (a ^ b).count_ones() as u16).sum();
+/// How many signs of each vector differ from those of the query.
+struct Hamming<'a> {
+    query: &'a Signs,
+    vectors: &'a [Signs],
+    out: &'a mut [u16],
+}
+
+impl SimdOp for Hamming<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "it must become part of the dispatched function")]
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "there are 384 signs")]
+    fn eval<I: Isa>(self, _: I) {
+        for (vector, distance) in self.vectors.iter().zip(self.out) {
+            let pairs = vector.iter().zip(self.query);
+            *distance = pairs.map(|(a, b)| (a ^ b).count_ones() as u16).sum();
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use postgres::Postgres;
 pub use process::{HttpProcess, LineProcess};
-pub use scripted::Scripted;
+pub use scripted::{Request, Scripted};
 pub use wait::{DEADLINE, DeadlineReader, eventually, finish, output, wait};
 
 /// Replaces a file in one step, so that a watcher never reads it empty or in part.

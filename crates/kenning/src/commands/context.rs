@@ -65,12 +65,7 @@ impl Context {
         work: impl FnOnce(&(dyn Fn(usize, usize) + Sync)) -> T,
     ) -> T {
         let bar = self.printer.progress(activity);
-        let done = work(&|done, total| {
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
-        });
-        bar.finish_and_clear();
-        done
+        work(&|done, total| bar.set(done, total))
     }
 
     /// The store, for commands that also work without one: `None` if there is no folder for it or,

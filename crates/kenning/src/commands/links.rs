@@ -40,7 +40,7 @@ pub(super) fn check(
     let client = client().map_err(|error| Failure::new(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let bar = printer.progress("checking links");
-    bar.set_length(links.len() as u64);
+    bar.set_total(links.len());
     let mut queued = links.iter();
     let mut faults = Vec::new();
     runtime.block_on(async {
@@ -53,10 +53,10 @@ pub(super) fn check(
             }
             let Some(checked) = running.join_next().await else { break };
             faults.extend(checked.ok().flatten());
-            bar.inc(1);
+            bar.advance();
         }
     });
-    bar.finish_and_clear();
+    drop(bar);
     Ok(faults)
 }
 

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use genai::Client;
-use genai::chat::ChatRequest;
 use kenning_compose::generator::{
     Credentials, Latency, Model, ModelError, Stability, UpstreamDependencies,
 };
@@ -25,8 +23,7 @@ const KEYS: [(&str, &str, &str); 3] = [
 const MODEL_TIMEOUT: Duration = Duration::from_mins(5);
 
 struct ConfiguredModel {
-    client: Client,
-    name: String,
+    model: model::Model,
     upstream: UpstreamDependencies,
 }
 
@@ -44,7 +41,7 @@ pub(super) fn from_settings(context: &Context) -> Result<Option<Arc<dyn Model>>,
         let problem = "an endpoint needs a model: set `compose.model`";
         context.layers.fault("compose.endpoint", problem)
     })?;
-    let client = model::client(endpoint)?;
+    let model = model::Model::new(name, endpoint)?;
     let upstream = UpstreamDependencies {
         services: vec![service.to_owned()],
         credentials_required: credentials,
@@ -53,24 +50,24 @@ pub(super) fn from_settings(context: &Context) -> Result<Option<Arc<dyn Model>>,
         stability: Stability::Stable,
         concurrency_safe: true,
     };
-    Ok(Some(Arc::new(ConfiguredModel { client, name: name.to_owned(), upstream })))
+    Ok(Some(Arc::new(ConfiguredModel { model, upstream })))
 }
 
 impl Model for ConfiguredModel {
     fn complete(&self, prompt: &str) -> Result<String, ModelError> {
-        let failed = |error: &dyn std::fmt::Display| {
-            ModelError(format!("{} does not answer: {error}", self.name))
-        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| failed(&error))?;
-        let request = ChatRequest::from_user(prompt);
-        let answer = runtime.block_on(async {
-            let answer = self.client.exec_chat(&self.name, request, None);
-            tokio::time::timeout(MODEL_TIMEOUT, answer).await
+        let runtime = runtime.map_err(|error| ModelError(error.to_string()))?;
+        let name = self.model.name();
+        let reply = runtime.block_on(async {
+            tokio::time::timeout(MODEL_TIMEOUT, self.model.ask(prompt, &[])).await
         });
-        let answer = answer.map_err(|_| failed(&format!("no answer within {MODEL_TIMEOUT:?}")))?;
-        let answer = answer.map_err(|error| failed(&error))?;
-        answer.into_first_text().ok_or_else(|| failed(&"the answer is empty"))
+        let reply = reply
+            .map_err(|_| ModelError(format!("{name} did not answer within {MODEL_TIMEOUT:?}")))?;
+        let text = reply.map_err(|error| ModelError(error.to_string()))?.text;
+        if text.is_empty() {
+            return Err(ModelError(format!("the reply of {name} is empty")));
+        }
+        Ok(text)
     }
 
     fn upstream(&self) -> UpstreamDependencies {

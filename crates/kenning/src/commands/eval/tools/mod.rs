@@ -1,7 +1,6 @@
 //! `eval tools`: whether a model chooses the right tool with the right arguments, and what the
 //! answers cost in tokens.
 
-mod model;
 mod scenarios;
 mod score;
 mod server;
@@ -9,11 +8,11 @@ mod server;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use self::model::Model;
 use self::score::{Outcome, Report};
 use self::server::Server;
 use crate::cli::EvalTools;
 use crate::commands::Context;
+use crate::commands::model::{Model, NoReply};
 use crate::failure::{Exit, Failure};
 
 const PROMPTS: &str = include_str!("../../../../../../data/eval/prompts.json");
@@ -42,6 +41,11 @@ pub(super) fn run(context: &Context, args: &EvalTools) -> Result<Exit, Failure> 
     context.answer(&report, Report::to_markdown)
 }
 
+fn no_reply(error: &NoReply) -> Failure {
+    Failure::new(error.to_string())
+        .hint("check the provider's key in the environment, and the endpoint")
+}
+
 async fn evaluate(
     context: &Context,
     args: &EvalTools,
@@ -52,7 +56,7 @@ async fn evaluate(
     let model = args.model.as_deref();
     let model = model.map(|name| Model::new(name, args.endpoint.as_deref())).transpose()?;
     let bar = context.printer.progress("evaluating");
-    bar.set_length(prompts.len() as u64);
+    bar.set_total(prompts.len());
     let mut outcomes = Vec::new();
     for prompt in prompts {
         // Without a model only names can be checked: free text is what a model would write.
@@ -62,15 +66,16 @@ async fn evaluate(
         }
         let outcome = match &model {
             Some(model) => {
-                let call = model.choose(&prompt.input, server.tools()).await?;
-                Outcome::of_choice(prompt, call, &server, &catalog).await?
+                let reply =
+                    model.ask(&prompt.input, server.tools()).await.map_err(|e| no_reply(&e))?;
+                Outcome::of_choice(prompt, reply.call, &server, &catalog).await?
             }
             None => Outcome::of_expected(prompt, &server).await?,
         };
         outcomes.push(outcome);
-        bar.inc(1);
+        bar.advance();
     }
-    bar.finish_and_clear();
+    drop(bar);
     let costs = scenarios::measure(&server, &catalog).await?;
     server.stop().await;
     Ok(Report::new(args.model.clone(), outcomes, costs))

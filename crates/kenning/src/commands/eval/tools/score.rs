@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Prompt;
-use super::model::Call;
 use super::scenarios::Cost;
 use super::server::Server;
 use crate::commands::context::embed;
+use crate::commands::model::Call;
 use crate::failure::Failure;
 
 /// The result of one request.

@@ -1,17 +1,25 @@
 //! This binary as an MCP server, with a temporary store of its own.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use rmcp::model::{CallToolRequestParams, Tool};
 use rmcp::service::{RoleClient, RunningService};
-use rmcp::transport::TokioChildProcess;
 use rmcp::{ServiceError, ServiceExt};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
+use tokio::process::{Child, Command};
 
 use crate::failure::Failure;
+
+/// How long the server may take to end when its input ends; then it is killed.
+const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) struct Server {
     client: RunningService<RoleClient, ()>,
     tools: Vec<Tool>,
+    /// Killed when dropped.
+    process: Child,
     _folder: TempDir,
 }
 
@@ -24,13 +32,17 @@ pub(super) struct Answer {
 impl Server {
     pub(super) async fn start() -> Result<Self, Failure> {
         let folder = TempDir::new()?;
-        let mut command = tokio::process::Command::new(std::env::current_exe()?);
+        let mut command = Command::new(std::env::current_exe()?);
         command.args(["--log-level", "error", "serve", "--no-watch"]);
         command.env("KENNING_INDEX_STORAGE_PATH", folder.path());
-        let transport = TokioChildProcess::new(command)?;
-        let client = ().serve(transport).await.map_err(|e| Failure::new(e.to_string()))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut process = command.spawn()?;
+        let (Some(output), Some(input)) = (process.stdout.take(), process.stdin.take()) else {
+            return Err(Failure::new("the server under test has no standard streams"));
+        };
+        let client = ().serve((output, input)).await.map_err(|e| Failure::new(e.to_string()))?;
         let tools = client.list_all_tools().await.map_err(|error| unanswered(&error))?;
-        Ok(Self { client, tools, _folder: folder })
+        Ok(Self { client, tools, process, _folder: folder })
     }
 
     pub(super) fn tools(&self) -> &[Tool] {
@@ -60,8 +72,9 @@ impl Server {
         }
     }
 
-    pub(super) async fn stop(self) {
+    pub(super) async fn stop(mut self) {
         let _ = self.client.cancel().await;
+        let _ = tokio::time::timeout(GRACE, self.process.wait()).await;
     }
 }
 
