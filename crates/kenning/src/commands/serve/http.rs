@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kenning_app::AppState;
 use kenning_knowledge::Library;
-use kenning_mcp::{Server, http};
+use kenning_mcp::{Server, http, render};
 use kenning_store::Store;
 use kenning_web::{AccessPolicy, Monitoring, Mount, Shutdown, Site, TokenStore};
 use tokio::net::TcpListener;
@@ -79,6 +79,8 @@ fn tokens(store: Option<&Arc<Store>>) -> Result<Arc<dyn TokenStore>, Failure> {
 pub(super) fn announce(context: &Context, library: &Library, server: &Server, open: &Open) {
     let address = open.address;
     context.printer.note(&summary(context, library, server));
+    let cost = render::token_cost(&server.app().inventory);
+    context.printer.note(&format!("The list of tools costs a model {cost} tokens."));
     context.printer.note(&format!("Page  http://{address}/"));
     context.printer.note(&format!("MCP   http://{address}{}", http::MCP_PATH));
     context.printer.note(&format!("API   http://{address}/api"));

@@ -10,6 +10,7 @@ mod toolsets;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use kenning_app::knowledge::file_uri;
 use kenning_app::{AppState, Capacity, Inventory, Services, Toolset};
@@ -18,7 +19,7 @@ use kenning_knowledge::semantic::IndexerThread;
 use kenning_knowledge::usage::UsageLog;
 use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
-use kenning_mcp::{Changed, Server, protocol, render, stdio};
+use kenning_mcp::{Changed, Server, protocol, stdio};
 use kenning_settings::Transport;
 use kenning_store::{Store, Subscription};
 use tokio::io::DuplexStream;
@@ -121,6 +122,10 @@ fn serve_services(
     served.map(|()| Exit::Success)
 }
 
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// The application, wired to its services.
 struct Opened {
     library: Arc<Library>,
@@ -135,8 +140,14 @@ impl Opened {
         let all = Inventory::full();
         let selection = Selection::of(&context.settings, &context.layers)?;
         let selected = selection.of_all(all.clone());
-        let library = Arc::new(context.open_library()?);
-        let store = context.open_store()?;
+        // Each takes a while, and none needs another.
+        let (library, store, catalog) = std::thread::scope(|scope| {
+            let store = scope.spawn(|| context.open_store());
+            let catalog = scope.spawn(|| context.catalog());
+            let library = context.open_library();
+            (library, joined(store), joined(catalog))
+        });
+        let (library, store, catalog) = (Arc::new(library?), store?, Arc::new(catalog?));
         let registry = store.clone().map(|store| {
             let library = library.clone();
             registry::with_semantic_ranking(store, move |text| library.embed(text))
@@ -145,7 +156,6 @@ impl Opened {
         let recording = Recording::start(context, store.as_ref(), gaps.clone())?;
         recording.record_offer(&selected);
         let discovery = Arc::new(context.settings.discovery.clone());
-        let catalog = Arc::new(context.catalog()?);
         let transport = context.settings.server.transport;
         // Compose creates a folder for its state, so it is opened only where it can be used: by its
         // toolset or by the page.
@@ -271,19 +281,17 @@ fn summary(context: &Context, library: &Library, server: &Server) -> String {
         .bases()
         .map(|base| format!("{} ({})", base.name(), base.root().display()))
         .collect();
-    let inventory = &server.app().inventory;
     let problems = match snapshot.diagnostics().len() {
         0 => String::new(),
         n => format!("; {n} problems, see `kenning index`"),
     };
     let read_only = if context.settings.server.read_only { ", read-only" } else { "" };
     format!(
-        "Kenning {}: {} nodes in {} files of {}{problems}; {} tools, {} tokens{read_only}",
+        "Kenning {}: {} nodes in {} files of {}{problems}; {} tools{read_only}",
         env!("CARGO_PKG_VERSION"),
         snapshot.node_count(),
         snapshot.file_count(),
         bases.join(", "),
-        inventory.tools().count(),
-        render::token_cost(inventory),
+        server.app().inventory.tools().count(),
     )
 }
