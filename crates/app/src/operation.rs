@@ -374,7 +374,12 @@ fn parse<Request: DeserializeOwned, Error: OperationError>(
     serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
         let path = error.path().to_string();
         let argument = (path != ".").then_some(path.as_str());
-        Error::malformed(argument, error.inner().to_string(), surface)
+        let mut fault = Error::malformed(argument, error.inner().to_string(), surface);
+        // Over REST the contract of some errors has no hint; a model always gets one.
+        if surface == Surface::Mcp {
+            fault.hint.get_or_insert_with(|| surface.schema_hint().to_owned());
+        }
+        fault
     })
 }
 
