@@ -3,7 +3,7 @@
 //! Hybrid search finds candidates with calibrated scores. Boosts for task type, status, recency and
 //! proximity adjust them; overlapping sections are merged; a token budget may limit the set.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,11 @@ use crate::boost::boosts;
 use crate::budget::best_within;
 use crate::error::{Error, in_range};
 use crate::keyword::KeywordQuery;
+use crate::merge::{Candidate, Part, merge_into_parents, sort};
 use crate::node::NodeRef;
 use crate::relevance::{Evidence, odds, probability};
 use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS};
 use crate::snapshot::Snapshot;
-
-/// A parent whose score is at least this share of its child's replaces the child.
-const PARENT_SHARE: f64 = 0.9;
-/// From this many matching children on, the parent is recommended in their place.
-const MANY_CHILDREN: usize = 3;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,9 +96,18 @@ pub struct Recommendation {
     pub relevance_score: f64,
     pub reason: String,
     pub estimated_tokens: usize,
-    /// Sections below that matter too: retrieve the node with its children
+    /// Sections below that matter too, best first: retrieve the node with its children
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub sections: Vec<String>,
+    pub sections: Vec<RecommendedSection>,
+}
+
+/// A section that is recommended as a part of the node above it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RecommendedSection {
+    pub id: String,
+    pub title: String,
+    /// How likely the section is to matter for the task, 0 to 1
+    pub relevance_score: f64,
 }
 
 /// Settings of recommendations: limits, and boosts for nodes that suit a task better.
@@ -115,15 +120,6 @@ pub struct Discovery {
     pub boost_recent_update_factor: f64,
     /// Task type → node type → factor.
     pub boosts: BTreeMap<String, BTreeMap<String, f64>>,
-}
-
-/// A node that may be recommended.
-struct Candidate<'a> {
-    node: NodeRef<'a>,
-    score: f64,
-    cosine: Option<f32>,
-    /// Matching sections below that were merged into it.
-    merged: Vec<NodeRef<'a>>,
 }
 
 impl Snapshot {
@@ -146,12 +142,12 @@ impl Snapshot {
         let (found, _) = self.candidates(&query, CANDIDATES, |_| true)?;
         let mut candidates: Vec<Candidate<'_>> = found
             .into_iter()
-            .map(|(node, evidence)| boosted(node, &evidence, request, settings))
+            .map(|(node, evidence)| boosted(node, evidence, request, settings))
             .filter(|candidate| candidate.score >= settings.min_relevance_threshold)
             .collect();
         sort(&mut candidates);
         let total_available = candidates.len();
-        let mut candidates = merge_overlaps(candidates);
+        let mut candidates = merge_into_parents(candidates);
         if let Some(budget) = request.token_budget {
             candidates = within_budget(candidates, budget, limit);
         }
@@ -196,85 +192,14 @@ impl Snapshot {
 /// evidence are ordered by their boosts.
 fn boosted<'a>(
     node: NodeRef<'a>,
-    evidence: &Evidence,
+    evidence: Evidence,
     request: &DiscoverRequest,
     settings: &Discovery,
 ) -> Candidate<'a> {
     let boosts = boosts(node, request, settings);
     let factor: f64 = boosts.iter().map(|(factor, _)| factor).product();
     let score = probability(odds(evidence.relevance) * factor);
-    Candidate { node, score, cosine: evidence.cosine, merged: Vec::new() }
-}
-
-fn sort(candidates: &mut [Candidate<'_>]) {
-    candidates
-        .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.node.index().cmp(&b.node.index())));
-}
-
-/// Merges overlapping candidates: a child into a parent that scores about as well, and children
-/// into their parent where many of them match.
-fn merge_overlaps(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
-    let mut by_node: HashMap<usize, Candidate<'_>> =
-        candidates.into_iter().map(|candidate| (candidate.node.index(), candidate)).collect();
-    // Deepest first, so that merged sections can be merged again further up.
-    let mut order: Vec<usize> = by_node.keys().copied().collect();
-    order.sort_by_key(|index| {
-        let depth = by_node[index].node.section().level;
-        (std::cmp::Reverse(depth), *index)
-    });
-    for index in order {
-        let Some(parent) = parent_of(&by_node[&index]) else { continue };
-        let is_covered =
-            by_node.get(&parent).is_some_and(|p| p.score >= PARENT_SHARE * by_node[&index].score);
-        if is_covered && let Some(child) = by_node.remove(&index) {
-            merge_into(&mut by_node, parent, child);
-        }
-    }
-    let mut children: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, candidate) in &by_node {
-        if let Some(parent) = parent_of(candidate) {
-            children.entry(parent).or_default().push(*index);
-        }
-    }
-    children.retain(|_, children| children.len() >= MANY_CHILDREN);
-    for (parent, children) in children {
-        for child in children {
-            let Some(child) = by_node.remove(&child) else { continue };
-            if let Some(whole) = child.node.parent() {
-                by_node.entry(parent).or_insert_with(|| Candidate {
-                    node: whole,
-                    score: child.score,
-                    cosine: child.cosine,
-                    merged: Vec::new(),
-                });
-            }
-            merge_into(&mut by_node, parent, child);
-        }
-    }
-    let mut merged: Vec<Candidate<'_>> = by_node.into_values().collect();
-    sort(&mut merged);
-    merged
-}
-
-fn parent_of(candidate: &Candidate<'_>) -> Option<usize> {
-    candidate.node.parent().map(NodeRef::index)
-}
-
-fn merge_into<'a>(all: &mut HashMap<usize, Candidate<'a>>, parent: usize, child: Candidate<'a>) {
-    if let Some(parent) = all.get_mut(&parent) {
-        parent.score = parent.score.max(child.score);
-        parent.merged.push(child.node);
-        parent.merged.extend(child.merged);
-        parent.merged.sort_by_key(|node| node.index());
-    }
-}
-
-impl Candidate<'_> {
-    /// The cost of reading it: its own text and that of the merged sections.
-    fn tokens(&self) -> usize {
-        let below: usize = self.merged.iter().map(|node| node.token_count()).sum();
-        self.node.token_count() + below
-    }
+    Candidate { node, score, evidence, merged: Vec::new() }
 }
 
 fn within_budget(
@@ -303,11 +228,23 @@ fn recommend(
         path: node.path(),
         title: node.title().to_owned(),
         kind: node.kind().to_owned(),
-        relevance_score: (candidate.score * 1000.0).round() / 1000.0,
+        relevance_score: rounded(candidate.score),
         reason: reason(candidate, query, boosts),
         estimated_tokens: candidate.tokens(),
-        sections: candidate.merged.iter().map(|node| node.id().to_owned()).collect(),
+        sections: candidate.merged.iter().map(section).collect(),
     }
+}
+
+fn section(part: &Part<'_>) -> RecommendedSection {
+    RecommendedSection {
+        id: part.node.id().to_owned(),
+        title: part.node.title().to_owned(),
+        relevance_score: rounded(part.score),
+    }
+}
+
+fn rounded(score: f64) -> f64 {
+    (score * 1000.0).round() / 1000.0
 }
 
 /// Why the node is recommended: matching words, similarity and boosts.
@@ -326,11 +263,11 @@ fn reason(
     if !in_text.is_empty() {
         parts.push(format!("its text has {}", quoted(&in_text)));
     }
-    if let Some(cosine) = candidate.cosine {
+    if let Some(cosine) = candidate.evidence.cosine {
         parts.push(format!("similarity of meaning {cosine:.2}"));
     }
     if !candidate.merged.is_empty() {
-        let titles: Vec<&str> = candidate.merged.iter().map(|node| node.title()).collect();
+        let titles: Vec<&str> = candidate.merged.iter().map(|part| part.node.title()).collect();
         parts.push(format!("sections below fit too ({})", titles.join(", ")));
     }
     for (factor, reason) in boosts {

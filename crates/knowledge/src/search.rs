@@ -320,6 +320,13 @@ pub(crate) struct PreparedQuery {
 }
 
 impl PreparedQuery {
+    pub(crate) fn background(&self) -> (f32, f32) {
+        match self.vector() {
+            Ok(Some(vector)) => self.semantic.vectors.background(vector),
+            _ => (0.0, 0.0),
+        }
+    }
+
     /// The embedding, computed on first use; `None` until the model is loaded.
     fn vector(&self) -> Result<Option<&[f32]>, Error> {
         let Some(embedder) = &self.semantic.embedder else { return Ok(None) };

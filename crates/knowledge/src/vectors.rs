@@ -103,6 +103,15 @@ impl Vectors {
         nearest
     }
 
+    pub(crate) fn background(&self, query: &[f32]) -> (f32, f32) {
+        let step = (self.nodes.len() / 512).max(1);
+        let sample: Vec<f32> = self.nodes.iter().step_by(step).filter_map(|(key, _)| Some(self.similarity(*key, query)?.cosine)).collect();
+        let n = sample.len().max(1) as f32;
+        let mean = sample.iter().sum::<f32>() / n;
+        let var = sample.iter().map(|c| (c - mean) * (c - mean)).sum::<f32>() / n;
+        (mean, var.sqrt())
+    }
+
     /// The similarity of one node; `None` if it has no vectors yet.
     pub(crate) fn similarity(&self, key: NodeKey, query: &[f32]) -> Option<Neighbor> {
         let windows = self.embedded(key)?.vectors().enumerate();

@@ -47,6 +47,21 @@ pub(super) fn run(context: &Context, folder: &Path) -> Result<Exit, Failure> {
     let library = Arc::new(Library::of_documents(base, documents.collect())?);
     let store = context.open_store()?;
     context.embed(&library, Context::vector_cache(store.as_ref()))?;
+    if let Ok(out) = std::env::var("DUMP") {
+        use std::io::Write;
+        let mut file = std::io::BufWriter::new(fs::File::create(out).unwrap());
+        let back: HashMap<&String, &String> = paths.iter().map(|(k, v)| (v, k)).collect();
+        let queries: Vec<Entry> = lines(&folder.join("queries.jsonl"))?;
+        let snapshot = library.snapshot();
+        for query in queries {
+            let mut raw = snapshot.raw(&query.text)?;
+            for c in &mut raw.candidates {
+                c.path = back[&c.file].to_string();
+            }
+            writeln!(file, "{}", serde_json::json!({"id": query.id, "text": query.text, "raw": raw})).unwrap();
+        }
+        return Ok(Exit::Success);
+    }
     let judged = judged(folder, &paths)?;
     let evaluation = library.snapshot().evaluate(&judged)?;
     context.answer(&evaluation, text)

@@ -2,8 +2,10 @@
 //!
 //! The index is rebuilt from the files at every start, so it is never stale and needs no disk.
 
+mod analysis;
+
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use tantivy::collector::{Count, FilterCollector, TopDocs};
 use tantivy::query::{BooleanQuery, BoostQuery, Occur, PhraseQuery, Query, TermQuery};
@@ -11,14 +13,12 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::snippet::SnippetGenerator;
-use tantivy::tokenizer::{
-    AsciiFoldingFilter, Language, LowerCaser, RemoveLongFilter, SimpleTokenizer, Stemmer,
-    StopWordFilter, TextAnalyzer,
-};
 use tantivy::{
     DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
 };
 
+use self::analysis::{ENGLISH, Word};
+pub(crate) use self::analysis::content_words;
 use crate::document::Document;
 
 const ANALYZER: &str = "english";
@@ -200,6 +200,10 @@ impl KeywordSearcher {
         Some(boosted(phrase, PAIR_BOOST))
     }
 
+    pub(crate) fn idf_of(&self, stem: &str) -> tantivy::Result<f32> {
+        self.idf(self.fields.text, stem)
+    }
+
     fn idf(&self, field: Field, stem: &str) -> tantivy::Result<f32> {
         let matching = self.searcher.doc_freq(&Term::from_field_text(field, stem))? as f32;
         let all = self.searcher.num_docs() as f32;
@@ -257,9 +261,9 @@ pub(crate) struct QueryTerm {
     pub(crate) word: String,
     /// As it is indexed.
     pub(crate) stem: String,
-    count: f32,
-    idf: f32,
-    title_idf: f32,
+    pub(crate) count: f32,
+    pub(crate) idf: f32,
+    pub(crate) title_idf: f32,
 }
 
 impl KeywordQuery {
@@ -279,45 +283,9 @@ impl KeywordQuery {
     }
 }
 
-struct Word {
-    /// As it is written.
-    text: String,
-    stem: String,
-    /// Position in the text, counting all words.
-    position: usize,
-}
-
-/// The words of a text without function words.
-fn content_words(text: &str) -> Vec<Word> {
-    let mut analyzer = ENGLISH.clone();
-    let mut stream = analyzer.token_stream(text);
-    let mut words = Vec::new();
-    while stream.advance() {
-        let token = stream.token();
-        let word = text[token.offset_from..token.offset_to].to_lowercase();
-        if !FUNCTION_WORDS.contains(&word.as_str()) {
-            words.push(Word { text: word, stem: token.text.clone(), position: token.position });
-        }
-    }
-    words
-}
-
 fn boosted(query: impl Query, boost: f32) -> (Occur, Box<dyn Query>) {
     (Occur::Should, Box::new(BoostQuery::new(Box::new(query), boost)))
 }
-
-/// Words of questions that carry no content, besides the stop words, which are not indexed.
-const FUNCTION_WORDS: &[&str] = &[
-    "i", "me", "my", "mine", "we", "us", "our", "you", "your", "yours", "he", "him", "his", "she",
-    "her", "hers", "its", "them", "who", "whom", "whose", "which", "what", "when", "where", "why",
-    "how", "do", "does", "did", "doing", "done", "have", "has", "had", "having", "am", "were",
-    "been", "being", "can", "could", "may", "might", "must", "shall", "should", "would", "about",
-    "above", "after", "again", "against", "all", "also", "any", "because", "before", "below",
-    "between", "both", "during", "each", "few", "from", "further", "here", "just", "more", "most",
-    "nor", "off", "once", "only", "other", "out", "over", "own", "same", "so", "some", "than",
-    "too", "under", "until", "up", "very", "let", "lets", "s", "t", "m", "re", "ve", "ll", "d",
-    "don", "please",
-];
 
 pub(crate) struct Snippets(SnippetGenerator);
 
@@ -328,14 +296,3 @@ impl Snippets {
         (!snippet.is_empty()).then(|| snippet.fragment().to_owned())
     }
 }
-
-/// Expensive to build and cheap to clone.
-static ENGLISH: LazyLock<TextAnalyzer> = LazyLock::new(|| {
-    TextAnalyzer::builder(SimpleTokenizer::default())
-        .filter(RemoveLongFilter::limit(80))
-        .filter(LowerCaser)
-        .filter(AsciiFoldingFilter)
-        .filter(StopWordFilter::new(Language::English).expect("tantivy ships English stop words"))
-        .filter(Stemmer::new(Language::English))
-        .build()
-});
