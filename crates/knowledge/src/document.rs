@@ -5,8 +5,10 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::diagnostic::Diagnostic;
+use crate::keyword::stems;
 use crate::metadata::Metadata;
 use crate::parse::parse;
 use crate::path::RelPath;
@@ -47,6 +49,8 @@ pub struct Section {
     pub last_checked: Option<String>,
     /// The name below its parent, from the text of the heading or its `{#anchor}`.
     pub slug: String,
+    /// The words of the title as the index has them, computed on first use.
+    pub(crate) title_stems: OnceLock<Vec<String>>,
     /// Everything that belongs to this section: heading, metadata and body.
     pub(crate) source: Range<usize>,
     /// Text before the first heading of the file.
@@ -122,6 +126,10 @@ impl Document {
 }
 
 impl Section {
+    pub(crate) fn title_stems(&self) -> &[String] {
+        self.title_stems.get_or_init(|| stems(&self.title))
+    }
+
     pub(crate) fn blank(level: u8, metadata: Metadata) -> Self {
         Self {
             title: String::new(),
@@ -134,6 +142,7 @@ impl Section {
             status: String::new(),
             last_checked: None,
             slug: String::new(),
+            title_stems: OnceLock::new(),
             source: 0..0,
             lead: 0..0,
             body: 0..0,

@@ -20,7 +20,6 @@ pub mod discover;
 pub mod document;
 pub mod error;
 pub mod evaluate;
-pub mod features_dump;
 mod ids;
 mod keyword;
 pub mod library;

@@ -1,8 +1,8 @@
 //! Which nodes of a file are recommended: its sections, or the node above them where most of its text
 //! fits the task.
 
-use std::collections::{BTreeMap, HashMap};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::node::NodeRef;
 use crate::relevance::Evidence;

@@ -132,6 +132,15 @@ impl<'a> NodeRef<'a> {
         self.section().parent.map(|parent| self.sibling(parent))
     }
 
+    /// The nodes above it, the nearest first.
+    pub(crate) fn ancestors(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(self.parent(), |node| node.parent())
+    }
+
+    pub(crate) fn title_stems(self) -> impl Iterator<Item = &'a str> {
+        self.section().title_stems().iter().map(String::as_str)
+    }
+
     pub fn children(self) -> impl ExactSizeIterator<Item = Self> {
         self.section().children.iter().map(move |&child| self.sibling(child))
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, in_range};
 use crate::keyword::{KeywordQuery, NodeKey};
 use crate::node::NodeRef;
-use crate::relevance::Evidence;
+use crate::relevance::{Evidence, Question, coverage, judge};
 use crate::semantic::Semantic;
 use crate::snapshot::Snapshot;
 use crate::text::{one_line, plain};
@@ -276,16 +276,37 @@ impl Snapshot {
                 evidence.cosine = Some(neighbor.cosine);
                 evidence.window = vectors.window(neighbor);
             }
-            evidence.calibrate();
         }
+        self.judge(query, &mut all)?;
         Ok((all, total))
+    }
+
+    fn judge(&self, query: &PreparedQuery, found: &mut [Scored<'_>]) -> Result<(), Error> {
+        let keys: Vec<NodeKey> = found.iter().map(|(node, _)| node.key()).collect();
+        let matches = self.keyword().matches(&query.keyword, &keys)?;
+        for ((node, evidence), matches) in found.iter_mut().zip(matches) {
+            let above: Vec<&str> = node.ancestors().flat_map(NodeRef::title_stems).collect();
+            evidence.coverage = coverage(&query.keyword, matches, &above);
+            evidence.words = matches.words;
+        }
+        let background = match query.vector()? {
+            Some(vector) => query.semantic.vectors.background(vector),
+            None => None,
+        };
+        let question =
+            Question { words: query.keyword.terms.len(), nodes: self.node_count(), background };
+        let mut evidence: Vec<&mut Evidence> =
+            found.iter_mut().map(|(_, evidence)| evidence).collect();
+        judge(&question, &mut evidence);
+        Ok(())
     }
 
     /// Adds the title scores. The indexed text includes the title, so a node without a keyword
     /// score has no title score either.
     fn score_titles(&self, query: &PreparedQuery, found: &mut [Scored<'_>]) -> Result<(), Error> {
         for (node, evidence) in found.iter_mut().filter(|(_, evidence)| evidence.keyword > 0.0) {
-            evidence.title = self.keyword().title_match(&query.keyword, node.title())?;
+            evidence.title =
+                self.keyword().title_match(&query.keyword, node.section().title_stems())?;
         }
         Ok(())
     }
@@ -315,18 +336,11 @@ type Scored<'a> = (NodeRef<'a>, Evidence);
 pub(crate) struct PreparedQuery {
     text: String,
     pub(crate) keyword: KeywordQuery,
-    semantic: Arc<Semantic>,
+    pub(crate) semantic: Arc<Semantic>,
     vector: OnceLock<Vec<f32>>,
 }
 
 impl PreparedQuery {
-    pub(crate) fn background(&self) -> (f32, f32) {
-        match self.vector() {
-            Ok(Some(vector)) => self.semantic.vectors.background(vector),
-            _ => (0.0, 0.0),
-        }
-    }
-
     /// The embedding, computed on first use; `None` until the model is loaded.
     fn vector(&self) -> Result<Option<&[f32]>, Error> {
         let Some(embedder) = &self.semantic.embedder else { return Ok(None) };

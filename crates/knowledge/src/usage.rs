@@ -62,7 +62,8 @@ impl<'a> Usage<'a> {
     pub fn discovered(response: &'a DiscoverResponse, at: u64) -> Self {
         let nodes = response.recommendations.iter();
         let nodes = nodes.flat_map(|one| {
-            std::iter::once(one.id.as_str()).chain(one.sections.iter().map(|section| section.id.as_str()))
+            std::iter::once(one.id.as_str())
+                .chain(one.sections.iter().map(|section| section.id.as_str()))
         });
         Self { kind: UsageKind::Discovered, nodes: nodes.collect(), at }
     }

@@ -27,6 +27,9 @@ const SIGN_BLOCK: usize = 16_384;
 /// Candidates that are scored again in full precision, beyond those requested.
 const RESCORED: usize = 50;
 
+/// Nodes that are compared with a query to know how similar ordinary nodes are.
+const BACKGROUND_SAMPLE: usize = 512;
+
 const WORDS: usize = DIMENSIONS / 64;
 type Signs = [u64; WORDS];
 
@@ -103,21 +106,21 @@ impl Vectors {
         nearest
     }
 
-    pub(crate) fn background(&self, query: &[f32]) -> (f32, f32) {
-        let step = (self.nodes.len() / 512).max(1);
-        let sample: Vec<f32> = self.nodes.iter().step_by(step).filter_map(|(key, _)| Some(self.similarity(*key, query)?.cosine)).collect();
-        let n = sample.len().max(1) as f32;
-        let mean = sample.iter().sum::<f32>() / n;
-        let var = sample.iter().map(|c| (c - mean) * (c - mean)).sum::<f32>() / n;
-        (mean, var.sqrt())
+    /// How similar ordinary nodes are to a query, from a sample; `None` if there are no vectors.
+    pub(crate) fn background(&self, query: &[f32]) -> Option<Background> {
+        let step = self.nodes.len().div_ceil(BACKGROUND_SAMPLE).max(1);
+        let nodes = self.nodes.iter().step_by(step);
+        let sample: Vec<f32> = nodes
+            .filter_map(|(_, embedded)| most_similar(embedded, query))
+            .map(|(_, c)| c)
+            .collect();
+        (!sample.is_empty()).then(|| Background::of(&sample))
     }
 
     /// The similarity of one node; `None` if it has no vectors yet.
     pub(crate) fn similarity(&self, key: NodeKey, query: &[f32]) -> Option<Neighbor> {
-        let windows = self.embedded(key)?.vectors().enumerate();
-        windows
-            .map(|(window, vector)| Neighbor { key, cosine: cosine(vector, query), window })
-            .max_by(|a, b| a.cosine.total_cmp(&b.cosine))
+        let (window, cosine) = most_similar(self.embedded(key)?, query)?;
+        Some(Neighbor { key, cosine, window })
     }
 
     /// The byte range of the window in the node's text.
@@ -222,6 +225,44 @@ fn smallest(distances: &[u16], keep: usize, accepts: impl Fn(&usize) -> bool) ->
     let cutoff = cutoff.unwrap_or(DIMENSIONS);
     let below = distances.iter().enumerate().filter(|(_, d)| usize::from(**d) <= cutoff);
     below.map(|(at, _)| at).filter(accepts).collect()
+}
+
+/// The window that is most similar to a query, with its cosine.
+fn most_similar(embedded: &Embedded, query: &[f32]) -> Option<(usize, f32)> {
+    let windows = embedded.vectors().enumerate();
+    windows
+        .map(|(window, vector)| (window, cosine(vector, query)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The distribution of the cosines of ordinary nodes to a query.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Background {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Background {
+    /// A few nodes say little about a distribution, so so many nodes of an ordinary base count, too.
+    const PRIOR_NODES: f64 = 10.0;
+    /// The mean and the deviation of ordinary bases with the bundled model.
+    const PRIOR: (f64, f64) = (0.12, 0.1);
+
+    fn of(sample: &[f32]) -> Self {
+        let (mean, deviation) = Self::PRIOR;
+        let count = sample.len() as f64 + Self::PRIOR_NODES;
+        let values = || sample.iter().copied().map(f64::from);
+        let sum: f64 = values().sum();
+        let own = (sum + mean * Self::PRIOR_NODES) / count;
+        let squares: f64 = values().map(|value| (value - own).powi(2)).sum();
+        let prior = (deviation.powi(2) + (mean - own).powi(2)) * Self::PRIOR_NODES;
+        Self { mean: own, deviation: ((squares + prior) / count).sqrt() }
+    }
+
+    /// How far a cosine lies above the mean, in standard deviations.
+    pub(crate) fn surprise(self, cosine: f32) -> f64 {
+        (f64::from(cosine) - self.mean) / self.deviation
+    }
 }
 
 /// The dot product, which for unit vectors is the cosine. Eight partial sums let the compiler use

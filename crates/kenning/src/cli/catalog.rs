@@ -6,13 +6,23 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum Eval {
-    /// Measure search on documents with known answers
-    Retrieval {
-        /// Folder with corpus.jsonl, queries.jsonl and qrels.jsonl
-        folder: PathBuf,
-    },
+    /// Measure search on questions with known answers: ranking, calibration and refusal
+    Retrieval(EvalRetrieval),
     /// Give a model plain requests and score which tools it calls, with which arguments
     Tools(EvalTools),
+}
+
+#[derive(Debug, Args)]
+pub struct EvalRetrieval {
+    /// Folder with questions.jsonl and corpus.jsonl or Markdown files, or in the form of BEIR sets
+    /// (corpus.jsonl, queries.jsonl, qrels.jsonl)
+    pub folder: PathBuf,
+    /// Folder of the Markdown files, if they are not beside questions.jsonl
+    #[arg(long, value_name = "FOLDER")]
+    pub documents: Option<PathBuf>,
+    /// Write what the model of relevance sees of every candidate, for `cargo xtask fit`
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub features: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

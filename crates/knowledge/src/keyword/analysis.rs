@@ -30,6 +30,11 @@ pub(crate) fn content_words(text: &str) -> Vec<Word> {
     words
 }
 
+/// The stems of the content words of a text.
+pub(crate) fn stems(text: &str) -> Vec<String> {
+    content_words(text).into_iter().map(|word| word.stem).collect()
+}
+
 /// Words of questions that carry no content, besides the stop words, which are not indexed.
 const FUNCTION_WORDS: &[&str] = &[
     "i", "me", "my", "mine", "we", "us", "our", "you", "your", "yours", "he", "him", "his", "she",

@@ -14,11 +14,12 @@ use tantivy::schema::{
 };
 use tantivy::snippet::SnippetGenerator;
 use tantivy::{
-    DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
+    DocAddress, DocId, DocSet, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher,
+    TantivyDocument, Term,
 };
 
 use self::analysis::{ENGLISH, Word};
-pub(crate) use self::analysis::content_words;
+pub(crate) use self::analysis::{content_words, stems};
 use crate::document::Document;
 
 const ANALYZER: &str = "english";
@@ -91,7 +92,7 @@ impl KeywordIndex {
         };
         let fields = Fields {
             version: schema.add_u64_field("version", INDEXED),
-            key: schema.add_u64_field("key", FAST),
+            key: schema.add_u64_field("key", FAST | INDEXED),
             title: schema.add_text_field("title", indexed(IndexRecordOption::WithFreqs)),
             text: schema.add_text_field("text", indexed(IndexRecordOption::WithFreqsAndPositions)),
         };
@@ -154,6 +155,49 @@ impl KeywordSearcher {
         Ok((top.into_iter().map(hit).collect(), total))
     }
 
+    /// How the words of a query occur in the given sections, in their order.
+    pub(crate) fn matches(
+        &self,
+        query: &KeywordQuery,
+        keys: &[NodeKey],
+    ) -> tantivy::Result<Vec<Matches>> {
+        let mut matches = vec![Matches::default(); keys.len()];
+        for segment in self.searcher.segment_readers() {
+            let by_key = segment.inverted_index(self.fields.key)?;
+            let mut entries: Vec<(DocId, usize)> = Vec::new();
+            for (at, key) in keys.iter().enumerate() {
+                let term = Term::from_field_u64(self.fields.key, key.0);
+                if let Some(found) = by_key.read_postings(&term, IndexRecordOption::Basic)? {
+                    entries.push((found.doc(), at));
+                }
+            }
+            if entries.is_empty() {
+                continue;
+            }
+            entries.sort_unstable();
+            let lengths = segment.get_fieldnorms_reader(self.fields.text)?;
+            for &(entry, at) in &entries {
+                matches[at].words = lengths.fieldnorm(entry);
+            }
+            let texts = segment.inverted_index(self.fields.text)?;
+            for (n, term) in query.terms.iter().enumerate().take(Matches::MAX_TERMS) {
+                let term = Term::from_field_text(self.fields.text, &term.stem);
+                let Some(mut found) = texts.read_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                for &(entry, at) in &entries {
+                    if found.doc() < entry {
+                        found.seek(entry);
+                    }
+                    if found.doc() == entry {
+                        matches[at].terms |= 1 << n;
+                    }
+                }
+            }
+        }
+        Ok(matches)
+    }
+
     fn new(fields: Fields, searcher: Searcher) -> tantivy::Result<Self> {
         let mut tokens = 0;
         for segment in searcher.segment_readers() {
@@ -200,10 +244,6 @@ impl KeywordSearcher {
         Some(boosted(phrase, PAIR_BOOST))
     }
 
-    pub(crate) fn idf_of(&self, stem: &str) -> tantivy::Result<f32> {
-        self.idf(self.fields.text, stem)
-    }
-
     fn idf(&self, field: Field, stem: &str) -> tantivy::Result<f32> {
         let matching = self.searcher.doc_freq(&Term::from_field_text(field, stem))? as f32;
         let all = self.searcher.num_docs() as f32;
@@ -212,8 +252,11 @@ impl KeywordSearcher {
 
     /// How well a title alone matches: its BM25 as a share of the greatest possible, times the
     /// share of the title's words, weighted by IDF, that the query mentions.
-    pub(crate) fn title_match(&self, query: &KeywordQuery, title: &str) -> tantivy::Result<f32> {
-        let stems: Vec<String> = content_words(title).into_iter().map(|word| word.stem).collect();
+    pub(crate) fn title_match(
+        &self,
+        query: &KeywordQuery,
+        stems: &[String],
+    ) -> tantivy::Result<f32> {
         if stems.is_empty() || query.terms.is_empty() {
             return Ok(0.0);
         }
@@ -228,7 +271,7 @@ impl KeywordSearcher {
         }
         let (mut mentioned, mut all) = (0.0, f32::MIN_POSITIVE);
         let mut seen: Vec<&String> = Vec::new();
-        for stem in &stems {
+        for stem in stems {
             if seen.contains(&stem) {
                 continue;
             }
@@ -251,6 +294,24 @@ impl KeywordSearcher {
     }
 }
 
+/// How the words of a query occur in one section.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Matches {
+    /// A bit for each term of the query that the title or the text has.
+    terms: u128,
+    /// Words of title and text; longer texts are counted less exactly.
+    pub(crate) words: u32,
+}
+
+impl Matches {
+    /// Further terms count as missing: no question has so many.
+    const MAX_TERMS: usize = 128;
+
+    pub(crate) fn has(self, term: usize) -> bool {
+        term < Self::MAX_TERMS && self.terms >> term & 1 == 1
+    }
+}
+
 pub(crate) struct KeywordQuery {
     query: Box<dyn Query>,
     pub(crate) terms: Vec<QueryTerm>,
@@ -263,7 +324,7 @@ pub(crate) struct QueryTerm {
     pub(crate) stem: String,
     pub(crate) count: f32,
     pub(crate) idf: f32,
-    pub(crate) title_idf: f32,
+    title_idf: f32,
 }
 
 impl KeywordQuery {

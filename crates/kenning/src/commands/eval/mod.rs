@@ -1,6 +1,7 @@
 //! `eval`: measures search and the use of tools by models.
 
 mod retrieval;
+mod set;
 mod tools;
 
 use super::Context;
@@ -9,7 +10,7 @@ use crate::failure::{Exit, Failure};
 
 pub(super) fn run(context: &Context, eval: &cli::Eval) -> Result<Exit, Failure> {
     match eval {
-        cli::Eval::Retrieval { folder } => retrieval::run(context, folder),
+        cli::Eval::Retrieval(options) => retrieval::run(context, options),
         cli::Eval::Tools(tools) => tools::run(context, tools),
     }
 }

@@ -1,119 +1,111 @@
-//! `eval retrieval`: measures search on a set of documents with known answers, in the files that
-//! BEIR data sets use.
+//! `eval retrieval`: measures search on documents and questions with known answers.
 
-use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 
-use kenning_knowledge::evaluate::{Evaluation, Judged, Quality};
-use kenning_knowledge::path::RelPath;
-use kenning_knowledge::{Base, Document, Library};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use kenning_knowledge::Snapshot;
+use kenning_knowledge::evaluate::{Evaluation, Evidences, FEATURES, Judged, Quality};
+use serde_json::json;
 
 use super::Context;
+use super::set::Set;
+use crate::cli;
 use crate::failure::{Exit, Failure};
 
-#[derive(Deserialize)]
-struct Entry {
-    #[serde(rename = "_id")]
-    id: String,
-    #[serde(default)]
-    title: String,
-    text: String,
-}
+/// Candidates of a question that are written for the fit.
+const FITTED: usize = 20;
 
-#[derive(Deserialize)]
-struct Judgement {
-    #[serde(alias = "query-id")]
-    query_id: String,
-    #[serde(alias = "corpus-id")]
-    corpus_id: String,
-    score: f64,
-}
-
-pub(super) fn run(context: &Context, folder: &Path) -> Result<Exit, Failure> {
-    let corpus: Vec<Entry> = lines(&folder.join("corpus.jsonl"))?;
-    // Paths are numbers, because the ids of a set may hold any character.
-    let paths: HashMap<String, String> =
-        corpus.iter().enumerate().map(|(n, entry)| (entry.id.clone(), format!("{n}.md"))).collect();
-    let documents = corpus.iter().map(|entry| {
-        let path = RelPath::parse(&paths[&entry.id]).expect("a number is a path");
-        Document::single(path, &entry.title, &entry.text)
-    });
-    let base = Base::new("evaluation", folder, &[], &[])
-        .map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?;
-    let library = Arc::new(Library::of_documents(base, documents.collect())?);
-    let store = context.open_store()?;
-    context.embed(&library, Context::vector_cache(store.as_ref()))?;
-    if let Ok(out) = std::env::var("DUMP") {
-        use std::io::Write;
-        let mut file = std::io::BufWriter::new(fs::File::create(out).unwrap());
-        let back: HashMap<&String, &String> = paths.iter().map(|(k, v)| (v, k)).collect();
-        let queries: Vec<Entry> = lines(&folder.join("queries.jsonl"))?;
-        let snapshot = library.snapshot();
-        for query in queries {
-            let mut raw = snapshot.raw(&query.text)?;
-            for c in &mut raw.candidates {
-                c.path = back[&c.file].to_string();
+pub(super) fn run(context: &Context, options: &cli::EvalRetrieval) -> Result<Exit, Failure> {
+    let set = Set::open(context, &options.folder, options.documents.as_deref())?;
+    let snapshot = set.library.snapshot();
+    if let Some(path) = &options.features {
+        let failed = |error| Failure::usage(format!("cannot write `{}`: {error}", path.display()));
+        let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+        for question in &set.questions {
+            for line in features(&snapshot, question)? {
+                writeln!(file, "{line}").map_err(failed)?;
             }
-            writeln!(file, "{}", serde_json::json!({"id": query.id, "text": query.text, "raw": raw})).unwrap();
         }
-        return Ok(Exit::Success);
+        file.flush().map_err(failed)?;
     }
-    let judged = judged(folder, &paths)?;
-    let evaluation = library.snapshot().evaluate(&judged)?;
+    let evaluation = snapshot.evaluate(&set.questions)?;
     context.answer(&evaluation, text)
 }
 
-/// The queries that have at least one relevant document.
-fn judged(folder: &Path, paths: &HashMap<String, String>) -> Result<Vec<Judged>, Failure> {
-    let mut relevant: HashMap<String, HashMap<String, f64>> = HashMap::new();
-    for judgement in lines::<Judgement>(&folder.join("qrels.jsonl"))? {
-        if let Some(path) = paths.get(&judgement.corpus_id)
-            && judgement.score > 0.0
-        {
-            let answers = relevant.entry(judgement.query_id).or_default();
-            answers.insert(path.clone(), judgement.score);
+/// What `cargo xtask fit` needs of a question: the features and labels of its best candidates, with
+/// its answers and without them, with vectors and before they are computed.
+fn features(snapshot: &Snapshot, question: &Judged) -> Result<Vec<serde_json::Value>, Failure> {
+    let mut lines = Vec::new();
+    let answers: HashSet<&str> = question.relevant.keys().map(String::as_str).collect();
+    for (model, evidence) in [("hybrid", Evidences::WordsAndMeaning), ("keyword", Evidences::Words)]
+    {
+        for removed in [false, true] {
+            if removed && answers.is_empty() {
+                continue;
+            }
+            let none = HashSet::new();
+            let without = if removed { &answers } else { &none };
+            let mut candidates = snapshot.judge_question(&question.question, evidence, without)?;
+            candidates.truncate(FITTED);
+            let candidates: Vec<_> = candidates
+                .iter()
+                .map(|one| json!([answers.contains(one.path.as_str()), one.features]))
+                .collect();
+            lines.push(json!({
+                "model": model,
+                "removed": removed,
+                "absent": question.absent,
+                "answers": answers.len(),
+                "features": FEATURES,
+                "candidates": candidates,
+            }));
         }
     }
-    let queries: Vec<Entry> = lines(&folder.join("queries.jsonl"))?;
-    let judged = queries.into_iter().filter_map(|query| {
-        Some(Judged { relevant: relevant.remove(&query.id)?, query: query.text })
-    });
-    Ok(judged.collect())
-}
-
-fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read `{}`: {error}", path.display()))
-            .hint("a set is a folder with corpus.jsonl, queries.jsonl and qrels.jsonl")
-    })?;
-    let parse = |(n, line): (usize, &str)| {
-        serde_json::from_str(line)
-            .map_err(|error| Failure::usage(format!("{}:{}: {error}", path.display(), n + 1)))
-    };
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
+    Ok(lines)
 }
 
 fn text(evaluation: &Evaluation) -> String {
     let row = |name: &str, quality: &Quality| {
         format!(
-            "{name:9}{:8.3}{:11.3}{:8.3}{:7.3}\n",
-            quality.ndcg_at_10, quality.recall_at_10, quality.mrr_at_10, quality.hit_at_1
+            "{name:9}{:8.3}{:11.3}{:8.3}{:7.3}{:7.3}\n",
+            quality.ndcg_at_10,
+            quality.recall_at_10,
+            quality.mrr_at_10,
+            quality.hit_at_1,
+            quality.hit_at_3
         )
     };
     let mut out = format!(
-        "{} queries, {} documents\n          nDCG@10  Recall@10  MRR@10  Hit@1\n",
-        evaluation.queries, evaluation.documents
+        "{} questions, {} nodes\n          nDCG@10  Recall@10  MRR@10  Hit@1  Hit@3\n",
+        evaluation.questions, evaluation.nodes
     );
     out += &row("keyword", &evaluation.keyword);
     out += &row("semantic", &evaluation.semantic);
     out += &row("hybrid", &evaluation.hybrid);
-    out += "\nscore from  results  relevant\n";
-    for band in &evaluation.bands {
-        out += &format!("{:10.1}{:9}{:10.3}\n", band.from, band.results, band.relevant_share);
+    let calibration = &evaluation.calibration;
+    out += &format!(
+        "\ncalibration  ECE {:.3}  Brier {:.3} (constant {:.3})  first result {:.2}, right {:.2}\n",
+        calibration.ece,
+        calibration.brier,
+        calibration.brier_of_a_constant,
+        calibration.first_score,
+        calibration.first_right
+    );
+    out += "score from  results  mean score  relevant\n";
+    for band in &calibration.bands {
+        out += &format!(
+            "{:10.1}{:9}{:12.3}{:10.3}\n",
+            band.from, band.results, band.mean_score, band.relevant_share
+        );
+    }
+    let refusal = &evaluation.refusal;
+    out += &format!(
+        "\nrefused although there {:.3}\nsure (0.7) although removed {:.3}\n",
+        refusal.false_refusals, refusal.removed_but_sure
+    );
+    for (reason, share) in &refusal.absent_but_sure {
+        out += &format!("sure although absent ({reason}) {share:.3}\n");
     }
     out
 }

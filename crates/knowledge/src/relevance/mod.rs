@@ -1,0 +1,119 @@
+//! The probability that a node is relevant to a question.
+//!
+//! A logistic model over a few features that carry over from one base to another: the similarity of
+//! meaning is measured against the base's own background, words against the greatest score possible,
+//! and a node against the other candidates. `cargo xtask fit` fits the coefficients on labelled sets,
+//! among them questions without an answer; docs/search.md has the figures.
+
+mod model;
+
+use crate::keyword::{KeywordQuery, Matches};
+use crate::vectors::Background;
+
+pub use self::model::FEATURES;
+use self::model::Model;
+
+/// How much the lead over other candidates counts: differences of this size in [`Evidence::strength`]
+/// make a candidate 2.7 times as strong.
+const TEMPERATURE: f64 = 0.1;
+/// The usual deviation of cosines within a base: brings them to the scale of the keyword scores.
+const DEVIATION: f64 = 0.11;
+
+/// What speaks for a node.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Evidence {
+    /// BM25 as a share of the greatest possible.
+    pub(crate) keyword: f32,
+    pub(crate) title: f32,
+    /// `None` until the node's vector is computed.
+    pub(crate) cosine: Option<f32>,
+    /// The part of the node's text that is most similar, in bytes.
+    pub(crate) window: Option<std::ops::Range<usize>>,
+    /// The share of the question's words, by how rare they are, that the node or the titles above
+    /// it have.
+    pub(crate) coverage: f32,
+    /// Words of title and text.
+    pub(crate) words: u32,
+    /// How far the cosine lies above that of an ordinary node of the base, in standard deviations.
+    pub(crate) surprise: Option<f64>,
+    /// The probability that the node is relevant; 0 until [`judge`].
+    pub(crate) relevance: f64,
+    pub(crate) features: Features,
+}
+
+/// The values of [`FEATURES`], in their order.
+pub type Features = [f64; FEATURES.len()];
+
+impl Evidence {
+    /// The score without embeddings, between 0 and 1.
+    pub(crate) fn lexical(&self) -> f32 {
+        (self.keyword + self.title).min(1.0)
+    }
+
+    /// Words and meaning on one scale, to compare candidates with each other.
+    fn strength(&self) -> f64 {
+        let words = f64::from(self.keyword + self.title);
+        words + DEVIATION * self.surprise.unwrap_or_default()
+    }
+}
+
+/// What is known about a question before any node is looked at.
+pub(crate) struct Question {
+    /// Content words.
+    pub(crate) words: usize,
+    /// Nodes that could answer it.
+    pub(crate) nodes: usize,
+    /// How similar ordinary nodes are to it; `None` until vectors are computed.
+    pub(crate) background: Option<Background>,
+}
+
+/// The share of the words of a question, weighted by IDF, that a node has.
+pub(crate) fn coverage(query: &KeywordQuery, matches: Matches, above: &[&str]) -> f32 {
+    let (mut found, mut all) = (0.0, f32::MIN_POSITIVE);
+    for (n, term) in query.terms.iter().enumerate() {
+        let mass = term.count * term.idf;
+        all += mass;
+        if matches.has(n) || above.contains(&term.stem.as_str()) {
+            found += mass;
+        }
+    }
+    found / all
+}
+
+/// Computes the relevance of all candidates for a question, which are compared with each other.
+pub(crate) fn judge(question: &Question, candidates: &mut [&mut Evidence]) {
+    for evidence in candidates.iter_mut() {
+        let surprise = question.background.zip(evidence.cosine);
+        evidence.surprise = surprise.map(|(background, cosine)| background.surprise(cosine));
+    }
+    let strengths: Vec<f64> = candidates.iter().map(|evidence| evidence.strength()).collect();
+    let best = strengths.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = strengths.iter().map(|strength| ((strength - best) / TEMPERATURE).exp()).sum();
+    let model = if question.background.is_some() { Model::hybrid() } else { Model::keyword() };
+    for (evidence, strength) in candidates.iter_mut().zip(&strengths) {
+        let stronger = strengths.iter().filter(|other| *other > strength).count();
+        evidence.features = [
+            // A node without a vector yet is taken for an ordinary one.
+            evidence.surprise.unwrap_or_default(),
+            f64::from(evidence.keyword),
+            f64::from(evidence.title),
+            f64::from(evidence.coverage),
+            (strength - best) / TEMPERATURE - total.ln(),
+            (stronger as f64).ln_1p(),
+            (question.words as f64).ln_1p(),
+            f64::from(evidence.words).ln_1p(),
+            (question.nodes as f64).ln_1p(),
+        ];
+        evidence.relevance = model.probability(&evidence.features);
+    }
+}
+
+pub(crate) fn odds(probability: f64) -> f64 {
+    // Certainty would swallow every boost.
+    let probability = probability.clamp(1e-6, 1.0 - 1e-6);
+    probability / (1.0 - probability)
+}
+
+pub(crate) fn probability(odds: f64) -> f64 {
+    odds / (1.0 + odds)
+}
