@@ -8,6 +8,7 @@ mod clients;
 mod conformance;
 mod deny;
 mod external;
+mod fit;
 mod fuzz;
 mod mcpeye;
 mod process;
@@ -52,6 +53,9 @@ cargo xtask soak [--minutes N | --seconds N] [--release]
 cargo xtask bench [SECTION...]
                          run the benchmarks and write docs/benchmarks.md and docs/scaling.md, or only
                          the named sections
+cargo xtask fit [SET...]
+                         fit the model of relevance on data/fit and on the given folders, and write its
+                         coefficients and the figures of docs/search.md
 cargo xtask pictures     `browser`, and redraw the pictures of the README
 ";
 
@@ -77,6 +81,7 @@ fn main() -> Result<()> {
         ["fuzz", words @ ..] => fuzz::run(words),
         ["soak", words @ ..] => soak::run(soak::Options::parse(words)?),
         ["bench", sections @ ..] => bench::run(sections),
+        ["fit", sets @ ..] => fit::run(sets),
         _ => {
             print!("{USAGE}");
             bail!("`{}` is not a chore; the list above has all of them", words.join(" "))

@@ -263,8 +263,14 @@ fn reason(
     if !in_text.is_empty() {
         parts.push(format!("its text has {}", quoted(&in_text)));
     }
-    if let Some(cosine) = candidate.evidence.cosine {
-        parts.push(format!("similarity of meaning {cosine:.2}"));
+    let evidence = &candidate.evidence;
+    if evidence.coverage > 0.0 {
+        parts.push(format!("{:.0} % of the task by its words", evidence.coverage * 100.0));
+    }
+    if let (Some(cosine), Some(surprise)) = (evidence.cosine, evidence.surprise) {
+        parts.push(format!(
+            "similarity of meaning {cosine:.2}, {surprise:+.1} deviations from the mean of the base"
+        ));
     }
     if !candidate.merged.is_empty() {
         let titles: Vec<&str> = candidate.merged.iter().map(|part| part.node.title()).collect();

@@ -74,6 +74,12 @@ pub(crate) fn run(wanted: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Puts a text into a section of a page.
+pub(crate) fn write_section(page: &str, name: &str, text: &str) -> Result<()> {
+    let path = root().join(page);
+    Ok(fs::write(&path, replaced(&fs::read_to_string(&path)?, name, text.trim())?)?)
+}
+
 /// The page with another text in a section.
 fn replaced(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("\n<!-- /{name} -->"));

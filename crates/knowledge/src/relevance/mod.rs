@@ -16,8 +16,12 @@ use self::model::Model;
 /// How much the lead over other candidates counts: differences of this size in [`Evidence::strength`]
 /// make a candidate 2.7 times as strong.
 const TEMPERATURE: f64 = 0.1;
-/// The usual deviation of cosines within a base: brings them to the scale of the keyword scores.
-const DEVIATION: f64 = 0.11;
+/// How much words, coverage, titles and meaning count when candidates are compared with each other.
+/// The optimum is flat; the fit corrects it.
+const KEYWORD: f64 = 0.8;
+const COVERAGE: f64 = 0.35;
+const TITLE: f64 = 0.2;
+const SURPRISE: f64 = 0.11;
 
 /// What speaks for a node.
 #[derive(Debug, Clone, Default)]
@@ -52,8 +56,10 @@ impl Evidence {
 
     /// Words and meaning on one scale, to compare candidates with each other.
     fn strength(&self) -> f64 {
-        let words = f64::from(self.keyword + self.title);
-        words + DEVIATION * self.surprise.unwrap_or_default()
+        KEYWORD * f64::from(self.keyword)
+            + COVERAGE * f64::from(self.coverage)
+            + TITLE * f64::from(self.title)
+            + SURPRISE * self.surprise.unwrap_or_default()
     }
 }
 
