@@ -130,6 +130,7 @@ fn install() -> Result<()> {
 
 /// The tests that compare the generated documents can also write them.
 fn docs() -> Result<()> {
-    let mut tests = run::cargo_command(&["test", "--package", "kenning", "--test", "docs"]);
+    let mut tests =
+        run::cargo_command(&["test", "--package", "kenning", "--test", "program", "docs::"]);
     run::run(tests.env("UPDATE_DOCS", "1"))
 }

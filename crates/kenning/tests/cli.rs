@@ -1,7 +1,5 @@
 //! The program as a user runs it: snapshots of exit code, standard output and standard error.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use kenning_testkit::{DEADLINE, LineProcess, Scripted, eventually};
 use serde_json::{Map, Value, json};
 
-use crate::support::{Client, Project, call, described_tools, finished, read_json, within};
+use crate::server::support::{Client, Project, call, described_tools, finished, read_json, within};
 
 /// A project with a little knowledge.
 fn project() -> Project {

@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Project, call, connect_with, modern, within};
+use crate::server::support::{Client, Project, call, connect_with, modern, within};
 
 /// What every connection must be able to do.
 pub(crate) async fn check_everything(client: &Client) {

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Project, Server};
+use crate::server::support::{Answer, Project, Server};
 
 /// A server with agent 11 and a store of its own.
 struct Site {

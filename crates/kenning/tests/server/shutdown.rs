@@ -8,8 +8,8 @@ use reqwest::StatusCode;
 use rmcp::model::SubscriptionFilter;
 use serde_json::json;
 
-use crate::monitoring::readiness_becomes;
-use crate::support::{DEADLINE, Project, Server, call, eventually, within};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{DEADLINE, Project, Server, call, eventually, within};
 
 /// Longer than the deadline: a test that waits for it fails.
 const FOREVER: &str = "86400";

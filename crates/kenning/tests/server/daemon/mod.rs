@@ -13,8 +13,8 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use self::fixture::{Attached, Fixture, legacy, memory, signal};
-use crate::protocol::check_everything;
-use crate::support::{ResourceUpdates, call, within};
+use crate::server::protocol::check_everything;
+use crate::server::support::{ResourceUpdates, call, within};
 
 /// Ten calls whose answers do not depend on vectors or clocks.
 fn calls() -> [(&'static str, Value); 10] {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::support::{Project, finished, within};
+use crate::server::support::{Project, finished, within};
 
 fn store(project: &Project) -> PathBuf {
     project.data().join("kenning.db")

@@ -10,7 +10,7 @@ use kenning_testkit::DEADLINE;
 use serde_json::{Value, json};
 
 use super::pelicans;
-use crate::support::{Answer, Project, Server, batch, event, within};
+use crate::server::support::{Answer, Project, Server, batch, event, within};
 
 /// Kills the process once `reached` returns true. Returns `false` if it had ended by then.
 fn kill_when(mut child: Child, reached: impl Fn() -> bool) -> bool {

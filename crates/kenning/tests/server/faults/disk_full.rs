@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use super::{is_possible, pelicans};
-use crate::support::{Finished, finished};
+use crate::server::support::{Finished, finished};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use rmcp::ClientHandler;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Project, call};
+use crate::server::support::{Client, Project, call};
 
 /// Whether this system can run a command of this kind, which may be missing or forbidden.
 fn is_possible(probe: &mut Command) -> bool {

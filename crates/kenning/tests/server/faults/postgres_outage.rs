@@ -13,8 +13,8 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::monitoring::readiness_becomes;
-use crate::support::{Answer, Server, batch, call, event, finished, within};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{Answer, Server, batch, call, event, finished, within};
 
 async fn register(server: &Server, skill: &str) -> Answer {
     let skill = json!({"skill_name": skill, "version": "1.0.0"});

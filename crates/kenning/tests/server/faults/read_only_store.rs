@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::support::{Project, connect, finished, within};
+use crate::server::support::{Project, connect, finished, within};
 
 /// The program without root's right to write to any file.
 fn unprivileged(project: &Project, args: &[&str]) -> Command {
