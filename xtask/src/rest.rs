@@ -14,7 +14,7 @@ use crate::server::HttpServer;
 /// and whether it is still as the caller has seen it (412). By operation, for an argument that is valid by
 /// itself (400): a cursor belongs to the listing that returned it; one call must not name a skill twice; a
 /// path must not lead out of its base, which only a name with a slash, a backslash or `.md` is; one of two
-/// filters is needed, which OpenAPI has no words for in a query; a period must end after it begins.
+/// filters is needed, which `OpenAPI` cannot ask for in a query; a period must end after it begins.
 const CONFIGURATION: &str = r#"
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "3xx", "404", "409", "412"]

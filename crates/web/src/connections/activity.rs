@@ -26,6 +26,12 @@ struct State {
     unread_since: Option<Instant>,
 }
 
+impl State {
+    fn has_stale_head(&self, now: Instant) -> bool {
+        self.turn == Turn::Head && now.saturating_duration_since(self.since) > STALE
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Activity(Mutex<State>);
 
@@ -39,7 +45,7 @@ pub(super) struct Claim {
 }
 
 /// A head that takes longer than this is stale.
-const STALE: Duration = Duration::from_secs(1);
+pub(super) const STALE: Duration = Duration::from_secs(1);
 /// A body of a client of good will may take so much of its deadline before it has to make room.
 const BODY_SHARE: f64 = 0.2;
 
@@ -85,10 +91,17 @@ impl Activity {
 
     pub(super) fn is_overdue(&self, limits: &ConnectionLimits) -> bool {
         let (state, now) = (self.state(), Instant::now());
-        let unread = state.unread_since.is_some_and(|since| now - since > limits.body);
+        let unread = state
+            .unread_since
+            .is_some_and(|since| now.saturating_duration_since(since) > limits.body);
         // A body that is late is answered first; this is for a handler that does not read it.
         let most = if state.turn == Turn::Body { 2.0 } else { 1.0 };
         unread || used(&state, limits, now).is_some_and(|used| used > most)
+    }
+
+    /// Whether the client has been sending a head for longer than one takes.
+    pub(super) fn has_stale_head(&self) -> bool {
+        self.state().has_stale_head(Instant::now())
     }
 
     /// `None` if it is the server's turn: such a connection does not have to make room.
@@ -98,8 +111,7 @@ impl Activity {
         if state.turn == Turn::Body && used < BODY_SHARE {
             return None;
         }
-        let is_stale_head = state.turn == Turn::Head && now - state.since > STALE;
-        Some(Claim { is_stale_head, used })
+        Some(Claim { is_stale_head: state.has_stale_head(now), used })
     }
 
     fn set(&self, turn: Turn) {
@@ -123,5 +135,5 @@ fn used(state: &State, limits: &ConnectionLimits, now: Instant) -> Option<f64> {
         Turn::Idle => limits.idle,
         Turn::Server => return None,
     };
-    Some((now.saturating_duration_since(state.since)).as_secs_f64() / deadline.as_secs_f64())
+    Some(now.saturating_duration_since(state.since).as_secs_f64() / deadline.as_secs_f64())
 }

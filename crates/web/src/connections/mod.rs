@@ -34,7 +34,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use self::activity::Activity;
+use self::activity::{Activity, STALE};
 pub(crate) use self::body::came_too_late;
 use self::body::{Answer, Arriving};
 use self::pool::{Admitted, Lane, Pool};
@@ -121,6 +121,8 @@ impl Connection {
         let mut serving = pin!(serving);
         let mut is_closing = false;
         loop {
+            // A turn changes without notice, so this looks more often than deadlines pass.
+            let look_after = if is_closing { STALE } else { limits.head / 4 };
             tokio::select! {
                 served = serving.as_mut() => {
                     if let Err(error) = served {
@@ -133,9 +135,8 @@ impl Connection {
                     is_closing = true;
                     serving.as_mut().graceful_shutdown();
                 }
-                // A turn changes without notice, so this looks more often than deadlines pass.
-                () = tokio::time::sleep(limits.head / 4) => {
-                    if activity.is_overdue(&limits) {
+                () = tokio::time::sleep(look_after) => {
+                    if activity.is_overdue(&limits) || is_closing && activity.has_stale_head() {
                         tracing::debug!("a client was too slow; closing its connection");
                         break;
                     }

@@ -199,7 +199,7 @@ mod tests {
         per_address: 2,
         head: Duration::from_secs(10),
         body: Duration::from_secs(30),
-        idle: Duration::from_secs(60),
+        idle: Duration::from_mins(1),
     };
     const HERE: [u8; 4] = [127, 0, 0, 1];
 

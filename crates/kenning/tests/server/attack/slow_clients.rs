@@ -153,6 +153,15 @@ async fn probes_are_answered_when_all_connections_are_at_work() {
 }
 
 #[tokio::test]
+async fn half_sent_requests_do_not_delay_the_end_of_a_server() {
+    let project = Project::with(&[("a.md", "# A\n")]);
+    let server = project.http(&[], &[("KENNING_SERVER_HEAD_TIMEOUT_SECONDS", "3600")]);
+    let _half_open = connect(&server, HALF_A_HEAD).await;
+    let log = server.stop().await;
+    assert!(!log.contains("the grace period is over"), "{log}");
+}
+
+#[tokio::test]
 async fn a_deadline_of_zero_is_refused() {
     let project = Project::with(&[("a.md", "# A\n")]);
     let mut command = project.kenning(&["serve", "--http", "127.0.0.1:0"]);
