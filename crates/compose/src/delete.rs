@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::Origin;
 use crate::error::{Error, Result};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: String,
     /// Keep the record of each version, without its content
     #[serde(default)]

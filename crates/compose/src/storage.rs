@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::Retrieval;
 use crate::error::{Error, Result};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 use crate::limits::check_range;
 use crate::model::{Shown, Timestamp, yes};
 use crate::version::{Pins, Version, created_at, is_pinned};
@@ -19,6 +19,7 @@ pub const MAX_ENTRIES: usize = 500;
 #[serde(deny_unknown_fields, default)]
 pub struct QueryRequest {
     /// Only this content; all if none
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: Option<String>,
     /// Which versions of each
     pub retrieval: Retrieval,
@@ -94,6 +95,7 @@ impl Default for Retention {
 #[serde(deny_unknown_fields, default)]
 pub struct CleanupFilter {
     /// Only this content
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: Option<String>,
     /// Only contents whose ids begin so
     pub prefix: Option<String>,

@@ -26,7 +26,7 @@ const MANY_CHILDREN: usize = 3;
 #[serde(deny_unknown_fields)]
 pub struct DiscoverRequest {
     /// Natural language description of the task the LLM is about to perform
-    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS), regex(pattern = r"\S"))]
     pub task_description: String,
     /// Optional categorization to improve matching
     pub task_type: Option<TaskType>,

@@ -26,7 +26,7 @@ const SNIPPET_CHARS: usize = 280;
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// Search query (supports natural language)
-    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS), regex(pattern = r"\S"))]
     pub query: String,
     /// By matching words, by meaning, or by both
     #[serde(default)]
@@ -34,6 +34,7 @@ pub struct SearchRequest {
     /// Optional list of knowledge base IDs to search within: names of bases, ids or paths of
     /// files, ids of sections
     #[serde(default)]
+    #[schemars(inner(length(min = 1), regex(pattern = r"\S")))]
     pub scope: Vec<String>,
     /// Maximum number of results to return
     #[serde(default = "default_results")]

@@ -112,6 +112,16 @@ async fn errors_have_the_shape_and_status_of_the_contract() {
 }
 
 #[tokio::test]
+async fn a_filter_with_an_unknown_value_is_refused_with_the_values() {
+    let site = Site::new().await;
+    let path = "/api/v1/list_knowledge_bases?filter_type";
+    let refused = site.get(&format!("{path}=bogus")).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+    assert!(refused.text.contains("it can be guideline, protocol, "), "{}", refused.text);
+    assert_eq!(site.get(&format!("{path}=guideline")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn etags_guard_against_lost_updates() {
     let site = Site::new().await;
     site.register(&["a"]).await;

@@ -8,10 +8,11 @@ use kenning_app::AppState;
 use kenning_knowledge::Library;
 use kenning_mcp::{Server, http, render};
 use kenning_store::Store;
-use kenning_web::{AccessPolicy, Monitoring, Mount, Shutdown, Site, TokenStore};
+use kenning_web::{AccessPolicy, ConnectionLimits, Monitoring, Mount, Shutdown, Site, TokenStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connections::connections;
 use super::health::ServerHealth;
 use super::summary;
 use crate::commands::Context;
@@ -26,6 +27,7 @@ pub(super) struct Open {
     access: AccessPolicy,
     read_only: bool,
     store: Option<Arc<Store>>,
+    connections: ConnectionLimits,
     drain: Duration,
     grace: Duration,
 }
@@ -59,6 +61,7 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
         access,
         read_only: server.read_only,
         store: store.cloned(),
+        connections: connections(server),
         drain: Duration::from_secs(server.drain_seconds),
         grace: Duration::from_secs(server.grace_seconds),
     })
@@ -118,7 +121,8 @@ impl Open {
             write: http::router(server, reach, over),
         };
         let (access, read_only) = (self.access, self.read_only);
-        let site = Site { app, mounts: vec![mcp], access, read_only, monitoring };
+        let connections = self.connections;
+        let site = Site { app, mounts: vec![mcp], access, read_only, monitoring, connections };
         Ok(site.serve(self.listener).await?)
     }
 }

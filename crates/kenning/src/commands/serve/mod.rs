@@ -1,5 +1,6 @@
 //! `serve`: opens the services and serves them over stdio or HTTP.
 
+mod connections;
 #[cfg(unix)]
 pub(super) mod daemon;
 mod health;

@@ -5,3 +5,5 @@ mod hidden_text;
 mod login_throttle;
 mod path_traversal;
 mod secret_leaks;
+#[cfg(unix)]
+mod slow_clients;
