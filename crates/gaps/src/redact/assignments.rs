@@ -5,7 +5,7 @@ mod value;
 
 use std::ops::Range;
 
-use self::value::Value;
+use self::value::{Form, Value};
 use super::literals::is_word_start;
 use super::names::{Kind, classify};
 use super::values::{
@@ -193,9 +193,8 @@ fn spaces(bytes: &[u8], at: usize) -> usize {
 /// The length of a sign that assigns or compares, and whether it is a colon.
 fn sign(after: &[u8]) -> (usize, bool) {
     match after {
-        [b'=', b'=', b'=', ..] => (3, false),
+        [b'=', b'=', b'=', ..] | [b'%', b'3', b'D' | b'd', ..] => (3, false),
         [b'=', b'=' | b'>', ..] | [b':' | b'?' | b'+', b'=', ..] => (2, false),
-        [b'%', b'3', b'D' | b'd', ..] => (3, false),
         [b'%', b'3', b'A' | b'a', ..] => (3, true),
         [b'=', ..] => (1, false),
         [b':', b':', ..] => (0, false),
@@ -212,7 +211,7 @@ impl Name<'_> {
     fn judge(&self, value: &Value<'_>) -> Option<Find> {
         let field = |place| Find { place, rank: RANK, marker: FIELD };
         let shown = value.text;
-        if is_redacted(shown) || !value.is_group && is_placeholder(shown) {
+        if is_redacted(shown) || value.form != Form::Group && is_placeholder(shown) {
             return None;
         }
         if self.kind == Kind::Authorization
@@ -224,8 +223,10 @@ impl Name<'_> {
     }
 
     fn is_secret(&self, value: &Value<'_>, shown: &str) -> bool {
-        if value.is_group || value.is_line {
-            return self.kind == Kind::Cookie || value.is_group && self.kind != Kind::Suspect;
+        match value.form {
+            Form::Group => return self.kind != Kind::Suspect,
+            Form::Line => return self.kind == Kind::Cookie,
+            Form::Word | Form::Quoted => {}
         }
         if self.kind == Kind::Suspect || self.link == Link::Prose {
             return is_random(shown) && is_word_start(self.text.as_bytes(), self.place.start);
@@ -233,7 +234,11 @@ impl Name<'_> {
         if is_keyword(shown) {
             return false;
         }
-        if value.is_quoted { self.is_secret_text(shown) } else { self.is_secret_word(value, shown) }
+        if value.form == Form::Quoted {
+            self.is_secret_text(shown)
+        } else {
+            self.is_secret_word(value, shown)
+        }
     }
 
     /// In quotes anything can be a secret. Code and prose quote words, too.

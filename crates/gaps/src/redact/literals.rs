@@ -84,9 +84,8 @@ fn may_begin(bytes: &[u8], start: usize, place: Place) -> bool {
 /// Whether no word goes on here. The letter of `\n` and the digits of `%3D` belong to no word.
 pub(super) fn is_word_start(bytes: &[u8], start: usize) -> bool {
     match &bytes[start.saturating_sub(3)..start] {
-        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'\\', b'n' | b'r' | b't'] | [] => true,
         [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => true,
         [.., last] => !last.is_ascii_alphanumeric(),
-        [] => true,
     }
 }

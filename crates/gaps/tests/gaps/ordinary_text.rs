@@ -94,7 +94,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && !hidden => collect(&path, files),
             Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "md") => {
-                files.push(path)
+                files.push(path);
             }
             _ => {}
         }

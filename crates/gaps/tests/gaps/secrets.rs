@@ -30,10 +30,8 @@ fn plant((kind, template): (&'static str, &str), seed: u64) -> Planted {
         text += before;
         // Braces of JSON are no parts to draw.
         let part = after.split_once('}').and_then(|(part, rest)| Some((draw.part(part)?, rest)));
-        match part {
-            Some((drawn, after)) => (text, rest) = (text + &drawn, after),
-            None => (text, rest) = (text + "{", after),
-        }
+        let (drawn, after) = part.unwrap_or_else(|| ("{".to_owned(), after));
+        (text, rest) = (text + &drawn, after);
     }
     text += rest;
     let text = text.replace('¦', "").replace("\\n", "\n").replace("\\\n", "\\n");

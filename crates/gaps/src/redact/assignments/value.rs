@@ -8,13 +8,19 @@ use crate::redact::names::Kind;
 pub(super) struct Value<'t> {
     pub(super) text: &'t str,
     pub(super) place: Range<usize>,
-    pub(super) is_quoted: bool,
-    /// An array or an object.
-    pub(super) is_group: bool,
-    /// A header's, which has spaces in it.
-    pub(super) is_line: bool,
+    pub(super) form: Form,
     /// Nothing else follows in its line.
     pub(super) ends_line: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Word,
+    Quoted,
+    /// An array or an object.
+    Group,
+    /// A header's, which has spaces in it.
+    Line,
 }
 
 /// A quotation mark with the backslashes before it.
@@ -72,26 +78,26 @@ impl<'t> Value<'t> {
         if let Some(quote) = quote(bytes, start) {
             let end = quote.closing(bytes);
             return (quote.mark != b'`' || end > quote.end)
-                .then(|| Self { is_quoted: true, ..Self::new(text, quote.end..end) });
+                .then(|| Self::new(text, quote.end..end, Form::Quoted));
         }
         match bytes.get(start)? {
             b'[' | b'{' if name.quoted && !text[start..].starts_with("[REDACTED_") => {
                 let end = group_end(bytes, start);
-                Some(Self { is_group: true, ..Self::new(text, start..end) })
+                Some(Self::new(text, start..end, Form::Group))
             }
             _ if is_header(&text[start..], name) => {
                 let end = line_end(bytes, start, name);
-                Some(Self { is_line: true, ..Self::new(text, start..end) })
+                Some(Self::new(text, start..end, Form::Line))
             }
-            _ => Some(Self::new(text, start..word_end(text, start, name))),
+            _ => Some(Self::new(text, start..word_end(text, start, name), Form::Word)),
         }
     }
 
-    fn new(text: &'t str, place: Range<usize>) -> Self {
+    fn new(text: &'t str, place: Range<usize>, form: Form) -> Self {
         let after = text.as_bytes().get(place.end);
         let ends_line = matches!(after, None | Some(b'\n' | b'\r'));
         let text = &text[place.clone()];
-        Self { text, place, is_quoted: false, is_group: false, is_line: false, ends_line }
+        Self { text, place, form, ends_line }
     }
 }
 
