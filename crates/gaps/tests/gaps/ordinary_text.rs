@@ -9,7 +9,8 @@ use serde_json::Value;
 /// Written by hand before the rules were tried on it; no line has a secret.
 static TOOL_ARGUMENTS: &str = include_str!("tool_arguments.txt");
 
-/// So many lines are taken from the crates in Cargo's registry, evenly.
+/// So many lines are taken from the crates in Cargo's registry, evenly, unless
+/// `KENNING_TEST_DOC_LINES` says how many.
 const FROM_CRATES: usize = 20_000;
 
 /// mcpeye's contract redacts addresses and numbers that may be a phone's, however loosely.
