@@ -7,6 +7,7 @@ use crate::Compose;
 use crate::config::Origin;
 use crate::error::{Error, Result};
 use crate::id::check_id;
+use crate::version::ContentChange;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -42,6 +43,7 @@ impl Compose {
             return Err(Error::Referenced { id: id.to_owned(), by });
         }
         let mut deleted = 0;
+        let was_listed = self.inner.versions.has_content(id)?;
         for name in &versions {
             if request.preserve_metadata {
                 let mut version = self.inner.versions.load(id, name)?;
@@ -52,6 +54,7 @@ impl Compose {
                 deleted += 1;
             }
         }
+        self.inner.versions.changed(ContentChange { id, alters_list: was_listed });
         Ok(DeleteResponse {
             success: true,
             content_id: id.to_owned(),

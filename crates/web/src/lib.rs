@@ -22,5 +22,5 @@ mod site;
 pub mod token;
 
 pub use auth::{AccessPolicy, Grant, TokenStore, TokenStoreError};
-pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown};
+pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown, StoreHealth};
 pub use site::{Mount, Site};
