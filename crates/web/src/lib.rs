@@ -25,5 +25,5 @@ pub mod token;
 
 pub use auth::{AccessPolicy, Grant, TokenStore, TokenStoreError};
 pub use connections::ConnectionLimits;
-pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown};
+pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown, StoreHealth};
 pub use site::{Mount, Site};

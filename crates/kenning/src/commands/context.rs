@@ -7,7 +7,7 @@ use kenning_catalog::catalog::Overlay;
 use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Indexer, NoCache, Pass, VectorCache};
-use kenning_store::{Location, Store};
+use kenning_store::{Location, NotReady, Store};
 use serde::Serialize;
 
 use super::paths::data_folder;
@@ -71,14 +71,21 @@ impl Context {
     /// The store, for commands that also work without one: `None` if there is no folder for it or,
     /// with a warning, if it cannot be opened. A store that was named by its URL must open.
     pub(super) fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
+        Ok(self.try_store()?.unwrap_or_default())
+    }
+
+    /// [`Self::open_store`], which tells why a store could not be opened.
+    pub(super) fn try_store(&self) -> Result<Result<Option<Arc<Store>>, NotReady>, Failure> {
         let has_url = store_at_url(&self.settings, &self.layers)?.is_some();
-        let Some(location) = store_location(&self.settings, &self.layers)? else { return Ok(None) };
+        let Some(location) = store_location(&self.settings, &self.layers)? else {
+            return Ok(Ok(None));
+        };
         match Store::connect(&location) {
-            Ok(store) => Ok(Some(Arc::new(store))),
+            Ok(store) => Ok(Ok(Some(Arc::new(store)))),
             Err(error) if has_url => Err(error.into()),
             Err(error) => {
                 tracing::warn!(%error, "the store cannot be opened; nothing of this run is stored");
-                Ok(None)
+                Ok(Err(NotReady::from(&error)))
             }
         }
     }

@@ -9,7 +9,7 @@ use rmcp::service::Subscription;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Answer, Client, DEADLINE, Project, Server, eventually, within};
+use crate::server::support::{Answer, Client, DEADLINE, Project, Server, eventually, within};
 
 const HALF_A_HEAD: &str = "GET /api/v1/agents HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half:";
 const SEARCH: &str = "/api/v1/search_knowledge?query=token&search_type=keyword";
@@ -166,6 +166,6 @@ async fn a_deadline_of_zero_is_refused() {
     let project = Project::with(&[("a.md", "# A\n")]);
     let mut command = project.kenning(&["serve", "--http", "127.0.0.1:0"]);
     command.env("KENNING_SERVER_HEAD_TIMEOUT_SECONDS", "0");
-    let refused = crate::support::finished(&mut command);
+    let refused = crate::server::support::finished(&mut command);
     refused.fails_with(&["server.head_timeout_seconds", "1 to 86400"]);
 }
