@@ -54,6 +54,8 @@ impl Readiness {
             ("stopping", self.shutdown.has_begun()),
             ("model", !self.library.has_model()),
             ("store", store_is_down),
+            ("files", self.library.is_behind()),
+            ("bases", self.library.snapshot().unavailable().iter().any(|base| !base.keeps_files)),
         ];
         reasons.into_iter().filter(|(_, holds)| *holds).map(|(reason, _)| reason).collect()
     }
@@ -73,4 +75,63 @@ async fn readyz(State(readiness): State<Arc<Readiness>>) -> Response {
     let fresh = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     let body = json!({ "ready": ready, "waiting_for": waiting_for });
     (status, fresh, axum::Json(body)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use kenning_knowledge::Base;
+    use kenning_knowledge::base::Listing;
+    use kenning_knowledge::path::RelPath;
+    use kenning_knowledge::reading::{FileSystem, Limits};
+
+    use super::*;
+
+    struct Healthy;
+
+    impl Health for Healthy {
+        fn store_answers(&self) -> Option<bool> {
+            None
+        }
+
+        fn subscribers(&self) -> usize {
+            0
+        }
+    }
+
+    /// A network mount that is dead.
+    struct Dead;
+
+    impl FileSystem for Dead {
+        fn list(&self, _: &Base, _: &dyn Fn()) -> Listing {
+            loop {
+                std::thread::park();
+            }
+        }
+
+        fn read(
+            &self,
+            _: &kenning_knowledge::reading::Dir,
+            _: &RelPath,
+        ) -> Result<Vec<u8>, String> {
+            unreachable!("nothing is listed")
+        }
+    }
+
+    #[tokio::test]
+    async fn an_index_that_has_not_kept_up_for_a_minute_is_not_ready() {
+        for (behind, is_reported) in [(Duration::from_hours(1), false), (Duration::ZERO, true)] {
+            let base = Base::new("kb", Path::new(env!("CARGO_MANIFEST_DIR")), &[], &[]).unwrap();
+            let limits = Limits { answer: Duration::from_millis(10), behind };
+            let library = Library::open_on(Arc::new(Dead), limits, vec![base], &|_, _| {}).unwrap();
+            let shutdown = Shutdown::new(
+                tokio_util::sync::CancellationToken::new(),
+                Duration::ZERO,
+                Duration::ZERO,
+            );
+            let readiness = Readiness::new(Arc::new(library), Arc::new(Healthy), shutdown);
+            assert_eq!(readiness.waiting_for().await.contains(&"files"), is_reported);
+        }
+    }
 }
