@@ -20,3 +20,4 @@ mod shutdown;
 mod subscriptions;
 mod support;
 mod tracing;
+mod vectors;
