@@ -20,8 +20,10 @@ use crate::snapshot::{File, Snapshot};
 use crate::text::plain;
 use crate::vectors::Vectors;
 
-/// Nodes that are embedded and cached in one batch.
+/// A batch is embedded and cached at once. It ends with this many nodes …
 const BATCH: usize = 64;
+/// … or bytes of text, which take a few seconds: that much is lost if the process is killed.
+const BATCH_BYTES: usize = 32 * 1024;
 /// How often vectors are published to queries while an index pass is running.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 
@@ -223,7 +225,7 @@ impl Indexer {
             }
         }
         let mut published = Instant::now();
-        for batch in missing.chunks(BATCH) {
+        for batch in batches(&missing) {
             self.compute(batch)?;
             pass.computed += batch.len();
             progress(pass.computed, missing.len());
@@ -387,6 +389,23 @@ fn run(
         }
     }
     Ok(())
+}
+
+fn batches<'a, 'b>(
+    mut nodes: &'a [(TextKey, NodeRef<'b>)],
+) -> impl Iterator<Item = &'a [(TextKey, NodeRef<'b>)]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |(_, node): &&(TextKey, NodeRef<'_>)| {
+            let had = bytes;
+            bytes += node.body().len();
+            had < BATCH_BYTES
+        };
+        let length = nodes.iter().take(BATCH).take_while(fits).count();
+        let (batch, rest) = nodes.split_at(length);
+        nodes = rest;
+        (!batch.is_empty()).then_some(batch)
+    })
 }
 
 /// All nodes with the keys of their texts.

@@ -26,7 +26,7 @@ use crate::printer::Printer;
 /// How often to look for vectors that another process computes.
 const POLL: Duration = Duration::from_millis(300);
 /// After this long without a new vector from the other process, compute them here, too.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The background run gives way to everything else on the machine.
 #[cfg(unix)]
 const NICE: i32 = 10;
@@ -135,11 +135,7 @@ impl Vectors {
         let is_computed = self.lock.as_ref().is_some_and(|lock| match lock.try_exclusive() {
             Err(TryLockError::WouldBlock) => true,
             Err(TryLockError::Error(_)) => false,
-            // The new process takes it.
-            Ok(held) => {
-                drop(held);
-                self.background.as_ref().is_some_and(BackgroundRun::start)
-            }
+            Ok(held) => self.background.as_ref().is_some_and(|run| run.start(held)),
         });
         let rest = if is_computed {
             "the rest is computed in the background; --wait waits for it"
@@ -192,6 +188,24 @@ impl IndexLock {
         file.try_lock_shared().map(|()| file)
     }
 
+    /// Whether this process got the lock from the one that started it.
+    #[cfg(unix)]
+    fn is_stdin(&self) -> bool {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::MetadataExt;
+        let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let identity =
+            |file: io::Result<std::fs::Metadata>| file.map(|file| (file.dev(), file.ino()));
+        let stdin = identity(stdin.and_then(|stdin| stdin.metadata()));
+        stdin.ok().is_some_and(|stdin| identity(self.file.metadata()).ok() == Some(stdin))
+    }
+
+    /// Locks are not inherited there.
+    #[cfg(not(unix))]
+    fn is_stdin(&self) -> bool {
+        false
+    }
+
     /// Sockets of servers are in the same folder, which must be the user's alone.
     fn open(&self) -> io::Result<File> {
         let (mut folder, mut file) = (DirBuilder::new(), File::options());
@@ -219,15 +233,16 @@ impl BackgroundRun {
         Self { flags: flags_of(&context.global), store: context.global.store.clone() }
     }
 
-    /// Whether it could be started.
-    fn start(&self) -> bool {
+    /// Whether it could be started. It gets the lock with its standard input, so that no command
+    /// finds the lock free in between and starts another one.
+    fn start(&self, held: File) -> bool {
         let Ok(program) = std::env::current_exe() else { return false };
         let mut command = Command::new(program);
         command.args(&self.flags).args(["--quiet", "index", "--background"]);
         if let Some(store) = &self.store {
             command.env("KENNING_STORE_URL", store);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(held).stdout(Stdio::null()).stderr(Stdio::null());
         // Ctrl-C in the terminal of the command does not end it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -238,14 +253,18 @@ impl BackgroundRun {
     }
 }
 
-/// The background run itself. Others may have started one at the same moment: the first continues.
+/// The background run itself.
 pub(super) fn run_in_background(context: &Context) -> Result<Exit, Failure> {
     #[cfg(unix)]
     let _ = rustix::process::nice(NICE);
     let Some(store) = context.open_store()? else { return Ok(Exit::Success) };
     let library = Arc::new(context.open_library()?);
-    let lock = IndexLock::of(context, &store, &library);
-    let Some(Ok(_lock)) = lock.map(|lock| lock.try_exclusive()) else { return Ok(Exit::Success) };
+    let Some(lock) = IndexLock::of(context, &store, &library) else { return Ok(Exit::Success) };
+    let _lock = match lock.try_exclusive() {
+        Ok(held) => Some(held),
+        Err(_) if lock.is_stdin() => None,
+        Err(_) => return Ok(Exit::Success),
+    };
     let model = context.settings.model(&context.layers)?.load()?;
     Indexer::new(library, store, model).requiring_cache().catch_up(&|_, _| {})?;
     Ok(Exit::Success)

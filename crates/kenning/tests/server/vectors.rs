@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use kenning_testkit::{DEADLINE, eventually};
 use serde_json::Value;
@@ -127,4 +127,35 @@ fn commands_that_need_no_model_load_none() {
     ] {
         assert!(!loads(args), "{args:?}");
     }
+}
+
+/// More than one would be started if a process took the lock only after it has read its files.
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_commands_at_once_start_one_background_run() {
+    let project = birds();
+    project.run(&["search", "bird"]).success();
+    let file = lock(&project).unwrap();
+    let mut searches: Vec<_> = (0..10)
+        .map(|_| {
+            let mut command = project.kenning(&["search", "bird"]);
+            command.env("KENNING_INDEX_BACKGROUND", "true");
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    // The lock is its standard input.
+    let is_run =
+        |process: &PathBuf| fs::read_link(process.join("fd/0")).is_ok_and(|input| input == file);
+    eventually(DEADLINE, || {
+        let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let mut runs: Vec<PathBuf> = processes.map(|one| one.path()).filter(is_run).collect();
+        // One may have ended, and another begun, while the list was read.
+        runs.retain(is_run);
+        assert!(runs.len() <= 1, "{runs:?}");
+        searches.retain_mut(|search| search.try_wait().unwrap().is_none());
+        searches.is_empty().then_some(())
+    });
+    eventually(DEADLINE, || (embedded(&project) == (21, 21)).then_some(()));
+    let lock = File::options().write(true).open(&file).unwrap();
+    eventually(DEADLINE, || lock.try_lock().ok());
 }

@@ -21,7 +21,7 @@ use crate::{Folder, base, diagnostics, ids, keyword_request, open, search};
 /// Fails at the deadline instead of hanging with the thread that opens the library.
 fn opened(base: Base) -> Library {
     let (sender, library) = channel();
-    std::thread::spawn(move || sender.send(open(base)));
+    std::thread::spawn(move || drop(sender.send(open(base))));
     library.recv_timeout(DEADLINE).expect("the library opens")
 }
 
@@ -83,7 +83,7 @@ fn a_file_that_becomes_a_fifo_before_it_is_read_is_reported() {
     let (sender, library) = channel();
     let base = folder.base("kb");
     std::thread::spawn(move || {
-        sender.send(Library::open_on(files, limits, vec![base], &|_, _| {}))
+        drop(sender.send(Library::open_on(files, limits, vec![base], &|_, _| {})));
     });
     let library = library.recv_timeout(DEADLINE).expect("the FIFO is not waited for").unwrap();
     assert_eq!(
