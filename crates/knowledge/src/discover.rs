@@ -171,11 +171,17 @@ impl Snapshot {
         let coverage = self.coverage();
         let partial = (!coverage.is_complete()).then(|| {
             format!(
-                "{} of {} nodes are compared by keywords only, until their vectors are computed",
+                "meaning: {} % ready; {} of {} nodes are compared by keywords only, until their \
+                 vectors are computed",
+                coverage.percent(),
                 coverage.total - coverage.embedded,
                 coverage.total
             )
         });
+        let partial = match (self.unavailable_message(), partial) {
+            (Some(unavailable), Some(partial)) => Some(format!("{unavailable}; {partial}")),
+            (unavailable, partial) => unavailable.or(partial),
+        };
         let empty = match (relevant, returned, request.token_budget) {
             (0, _, _) => Some(format!(
                 "No knowledge base entry found for \"{}\". Try search_knowledge with other words; \

@@ -117,7 +117,9 @@ impl Snapshot {
         Ok(ListResponse {
             knowledge_bases: page.map(|&root| Listed::of(root)).collect(),
             total_available: matching.len(),
-            message: matching.is_empty().then(|| self.empty_message(request)),
+            message: self
+                .unavailable_message()
+                .or_else(|| matching.is_empty().then(|| self.empty_message(request))),
         })
     }
 

@@ -134,13 +134,10 @@ impl Snapshot {
         query: &PreparedQuery,
         is_empty: bool,
     ) -> Option<String> {
-        let coverage = self.coverage_by(&query.semantic);
-        if request.search_type != SearchType::Keyword && !coverage.is_complete() {
-            return Some(format!(
-                "{} of {} nodes have no vectors yet; they are found by keywords only",
-                coverage.total - coverage.embedded,
-                coverage.total
-            ));
+        let missing = [self.unavailable_message(), self.unready_message(request, query)];
+        let missing: Vec<String> = missing.into_iter().flatten().collect();
+        if !missing.is_empty() {
+            return Some(missing.join("; "));
         }
         is_empty.then(|| match query.keyword.terms.as_slice() {
             [] => format!("`{}` has no word to look for", request.query.trim()),
@@ -148,6 +145,21 @@ impl Snapshot {
                 let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
                 format!("no node has any of the words: {}", words.join(", "))
             }
+        })
+    }
+
+    /// What is missing because vectors are.
+    fn unready_message(&self, request: &SearchRequest, query: &PreparedQuery) -> Option<String> {
+        let coverage = self.coverage_by(&query.semantic);
+        let follows = match request.search_type {
+            SearchType::Keyword => return None,
+            SearchType::Hybrid => "they are found by keywords only",
+            SearchType::Semantic => "they cannot be found by meaning",
+        };
+        (!coverage.is_complete()).then(|| {
+            let (percent, total) = (coverage.percent(), coverage.total);
+            let missing = total - coverage.embedded;
+            format!("meaning: {percent} % ready; {missing} of {total} nodes have no vectors yet; {follows}")
         })
     }
 

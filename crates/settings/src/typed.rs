@@ -47,6 +47,7 @@ pub struct NamedBase {
 pub struct Index {
     pub storage_path: PathBuf,
     pub model_path: PathBuf,
+    pub background: bool,
     pub embedding_model: String,
     pub embedding_dimensions: usize,
     pub similarity_metric: String,

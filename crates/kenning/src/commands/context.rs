@@ -11,6 +11,7 @@ use kenning_store::{Location, NotReady, Store};
 use serde::Serialize;
 
 use super::paths::data_folder;
+use crate::cli::Global;
 use crate::failure::{Exit, Failure};
 use crate::printer::Printer;
 use kenning_settings::{Layers, Settings};
@@ -20,6 +21,8 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) layers: Layers,
     pub(super) printer: Printer,
+    /// The flags of this command, for processes that it starts.
+    pub(super) global: Global,
 }
 
 impl Context {
@@ -37,16 +40,6 @@ impl Context {
     pub(super) fn open_library(&self) -> Result<Library, Failure> {
         let bases = self.settings.open_bases(&self.layers)?;
         Ok(self.with_progress("reading", |report| Library::open(bases, report))?)
-    }
-
-    /// Reads the knowledge bases and computes missing vectors.
-    pub(super) fn open_embedded_library(
-        &self,
-        store: Option<&Arc<Store>>,
-    ) -> Result<Arc<Library>, Failure> {
-        let library = Arc::new(self.open_library()?);
-        self.embed(&library, Self::vector_cache(store))?;
-        Ok(library)
     }
 
     pub(super) fn embed(
@@ -139,5 +132,9 @@ pub(super) fn store_location(
 /// it do not.
 pub(super) fn embed(text: &str) -> Option<Vec<f32>> {
     static MODEL: OnceLock<Option<Embedder>> = OnceLock::new();
-    MODEL.get_or_init(|| Embedder::bundled().ok()).as_ref()?.embed(text).ok()
+    let load = || {
+        tracing::debug!("loading the model");
+        Embedder::bundled().ok()
+    };
+    MODEL.get_or_init(load).as_ref()?.embed(text).ok()
 }

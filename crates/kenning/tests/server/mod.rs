@@ -18,3 +18,4 @@ mod shutdown;
 mod subscriptions;
 mod support;
 mod tracing;
+mod vectors;

@@ -75,7 +75,15 @@ impl Readiness {
             StoreHealth::Ready | StoreHealth::None => None,
         };
         let model = (!self.library.has_model()).then_some("the model is not loaded");
-        let mut parts = vec![Part::new("model", model), Part::new("store", store)];
+        let behind = "the index has not kept up with the files for a minute";
+        let gone = "the folder of a knowledge base is gone or cannot be read";
+        let is_gone = self.library.snapshot().unavailable().iter().any(|base| !base.keeps_files);
+        let mut parts = vec![
+            Part::new("model", model),
+            Part::new("store", store),
+            Part::new("files", self.library.is_behind().then_some(behind)),
+            Part::new("bases", is_gone.then_some(gone)),
+        ];
         // It has no opposite to report.
         if self.shutdown.has_begun() {
             parts.insert(0, Part::new("stopping", Some("the server is stopping")));
@@ -117,4 +125,65 @@ async fn readyz(State(readiness): State<Arc<Readiness>>) -> Response {
     let mut response = (status, fresh, axum::Json(body)).into_response();
     add_retry_after(status, RETRY_AFTER, response.headers_mut());
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use kenning_knowledge::Base;
+    use kenning_knowledge::base::Listing;
+    use kenning_knowledge::path::RelPath;
+    use kenning_knowledge::reading::{FileSystem, Limits};
+
+    use super::*;
+
+    struct Healthy;
+
+    impl Health for Healthy {
+        fn store(&self) -> StoreHealth {
+            StoreHealth::None
+        }
+
+        fn subscribers(&self) -> usize {
+            0
+        }
+    }
+
+    /// A network mount that is dead.
+    struct Dead;
+
+    impl FileSystem for Dead {
+        fn list(&self, _: &Base, _: &dyn Fn()) -> Listing {
+            loop {
+                std::thread::park();
+            }
+        }
+
+        fn read(
+            &self,
+            _: &kenning_knowledge::reading::Dir,
+            _: &RelPath,
+        ) -> Result<Vec<u8>, String> {
+            unreachable!("nothing is listed")
+        }
+    }
+
+    #[tokio::test]
+    async fn an_index_that_has_not_kept_up_for_a_minute_is_not_ready() {
+        for (behind, is_reported) in [(Duration::from_hours(1), false), (Duration::ZERO, true)] {
+            let base = Base::new("kb", Path::new(env!("CARGO_MANIFEST_DIR")), &[], &[]).unwrap();
+            let limits = Limits { answer: Duration::from_millis(10), behind };
+            let library = Library::open_on(Arc::new(Dead), limits, vec![base], &|_, _| {}).unwrap();
+            let shutdown = Shutdown::new(
+                tokio_util::sync::CancellationToken::new(),
+                Duration::ZERO,
+                Duration::ZERO,
+            );
+            let readiness = Readiness::new(Arc::new(library), Arc::new(Healthy), shutdown);
+            let parts = readiness.parts().await;
+            let files = parts.iter().find(|part| part.name == "files").unwrap();
+            assert_eq!(files.problem.is_some(), is_reported);
+        }
+    }
 }

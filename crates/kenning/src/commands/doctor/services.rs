@@ -18,7 +18,10 @@ pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
     let mut checks = Vec::new();
     let library = library(settings, layers);
     match &library {
-        Ok(library) => checks.extend(bases(library)),
+        Ok(library) => {
+            checks.extend(bases(library));
+            checks.extend(stalled_files(library));
+        }
         Err(failure) => checks.push(Check::fail("bases", failure.clone())),
     }
     let model = model(settings, layers);
@@ -63,6 +66,10 @@ fn bases(library: &Library) -> Vec<Check> {
             count(nodes, "node"),
             count(problems, "problem")
         );
+        if let Some(gone) = snapshot.unavailable().iter().find(|one| one.name == base.name()) {
+            return Check::fail(name, Failure::new(gone.message.clone()))
+                .next("check that the folder exists and its file system is mounted");
+        }
         if files == 0 {
             return Check::warn(name, format!("no Markdown in {root}"))
                 .next("name a folder with --root, or run `kenning init`");
@@ -74,6 +81,16 @@ fn bases(library: &Library) -> Vec<Check> {
         Check::ok(name, found)
     };
     snapshot.bases().map(check).collect()
+}
+
+fn stalled_files(library: &Library) -> Option<Check> {
+    let stalled = library.snapshot().stalled_files();
+    (stalled > 0).then(|| {
+        let problem =
+            format!("{} not read: the file system does not answer", count(stalled, "file"));
+        Check::fail("files", Failure::new(problem))
+            .next("`kenning index` names them; check the mount that they are on")
+    })
 }
 
 fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {

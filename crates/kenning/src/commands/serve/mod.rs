@@ -31,6 +31,7 @@ use toml::Value;
 use self::recording::Recording;
 use self::signals::stop_on_signal;
 use self::toolsets::Selection;
+use super::vectors::IndexLock;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -103,6 +104,10 @@ fn serve_services(
     let cache = Context::vector_cache(store.as_ref());
     let new_nodes = opened.recording.new_nodes();
     let _indexer = IndexerThread::start(library.clone(), cache, model, new_nodes)?;
+    // Commands leave vectors to a server that follows the files.
+    let _vectors = store.as_ref().filter(|_| !serve.no_watch).and_then(|store| {
+        IndexLock::of(context, store, &library).and_then(|lock| lock.try_shared().ok())
+    });
     let _watcher = (!serve.no_watch).then(|| watch(&library, &opened.server)).flatten();
     let _registry_watch =
         store.as_ref().and_then(|store| watch_registry(store, &opened.server, &opened.recording));

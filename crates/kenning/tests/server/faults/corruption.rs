@@ -122,7 +122,7 @@ fn found(answer: &Value) -> Vec<(String, String)> {
 fn damaged_vectors_are_recomputed() {
     let project = pelicans();
     project.write("heron.md", "# Herons\nA heron stands in the reeds and waits for frogs.\n");
-    let question = ["search", "--type", "semantic", "a bird that keeps fish"];
+    let question = ["search", "--wait", "--type", "semantic", "a bird that keeps fish"];
     let before: Value = project.json(&question);
     assert_eq!(before["results"][0]["id"], "pelican", "{before}");
     for damage in [

@@ -56,7 +56,7 @@ fn while_vectors_are_computed() {
         interrupted += usize::from(kill_when(child, || size() >= step));
     }
     assert!(interrupted > 0, "no run was long enough to be interrupted");
-    let question = ["search", "--type", "semantic", "a bird that fishes"];
+    let question = ["search", "--wait", "--type", "semantic", "a bird that fishes"];
     let after = project.json(&question);
     fs::remove_dir_all(project.data()).unwrap();
     assert_eq!(after, project.json(&question), "the same answer as without a crash");

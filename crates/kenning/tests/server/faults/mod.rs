@@ -8,6 +8,7 @@ mod disk_full;
 mod invalid_settings;
 mod postgres_outage;
 mod read_only_store;
+mod unreadable_files;
 mod watch_limits;
 mod wrapped_server;
 
