@@ -50,6 +50,9 @@ cargo xtask fuzz [--seconds N] [TARGET...]
 cargo xtask soak [--minutes N | --seconds N] [--release]
                          load real servers while files change and the database stops and starts; 30
                          minutes by default
+cargo xtask soak --load [--minutes N | --seconds N] [--release]
+                         load one server with 200 connections over REST, 50 over MCP and 300 that only
+                         connect, while files change; 10 minutes by default
 cargo xtask bench [SECTION...]
                          run the benchmarks and write docs/benchmarks.md and docs/scaling.md, or only
                          the named sections
@@ -120,6 +123,7 @@ fn proof() -> Result<()> {
     stages.run("binaries", compiled)?;
     stages.run("replicas", replicas::check)?;
     stages.run("soak", || soak::run(soak::Options::parse(&[])?))?;
+    stages.run("load", || soak::run(soak::Options::parse(&["--load", "--release"])?))?;
     stages.run("fuzzing", || fuzz::run(&[]))?;
     stages.run("benchmarks", || bench::run(&[]))?;
     stages.print();
@@ -135,6 +139,7 @@ fn install() -> Result<()> {
 
 /// The tests that compare the generated documents can also write them.
 fn docs() -> Result<()> {
-    let mut tests = run::cargo_command(&["test", "--package", "kenning", "--test", "docs"]);
+    let mut tests =
+        run::cargo_command(&["test", "--package", "kenning", "--test", "program", "docs::"]);
     run::run(tests.env("UPDATE_DOCS", "1"))
 }

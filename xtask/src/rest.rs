@@ -8,37 +8,20 @@ use crate::external;
 use crate::run::{copy_folder, root, run};
 use crate::server::HttpServer;
 
-/// Statuses that a schema cannot express: requests that fit it are refused for an outdated revision, an
-/// unknown cursor, a skill that is named twice in one call, a query without a word, a name that cannot be
-/// a path, an id that cannot be a config's, and a period that ends before it begins; a filter that
-/// matches nothing is answered.
+/// What a schema cannot say, and nothing else.
+///
+/// Everywhere: whether something exists (404), whether it is in a state that allows the request (409),
+/// and whether it is still as the caller has seen it (412). By operation, for an argument that is valid by
+/// itself (400): a cursor belongs to the listing that returned it; one call must not name a skill twice; a
+/// path must not lead out of its base, which only a name with a slash, a backslash or `.md` is; one of two
+/// filters is needed, which `OpenAPI` cannot ask for in a query; a period must end after it begins.
 const CONFIGURATION: &str = r#"
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "3xx", "404", "409", "412"]
 
 [[operations]]
-include-path = "/api/v1/list_all_capabilities"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400"]
-
-[[operations]]
-include-path = "/api/v1/register_agent_capabilities"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
-
-[[operations]]
-include-path-regex = "(discover|search|retrieve|get_dep|list_know|lookup|compare|get_sources)"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409"]
-
-[[operations]]
-include-path-regex = "(list_capabilities|usage|gaps/report|proposals$)"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404"]
-
-[[operations]]
-include-path-regex = "(compose/|preview_|generate_content|assemble_|validate_|query_ephemeral)"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "413", "503"]
-
-[[operations]]
-include-path = "/api/v1/list_knowledge_bases"
-checks.negative_data_rejection.expected-statuses = ["200", "400", "404"]
+include-path-regex = "/(list_all_capabilities|register_agent_capabilities|get_dependencies|search_knowledge|list_capabilities|gaps/report)$"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "3xx", "400", "404", "409", "412"]
 "#;
 
 pub(crate) fn check() -> Result<()> {
@@ -53,7 +36,9 @@ pub(crate) fn check() -> Result<()> {
     let mut command = Command::new(schemathesis);
     command.arg("--config-file").arg(configuration).arg("run");
     command.arg(format!("{}/api/openapi.json", server.url()));
+    // Data that fits the schema must be accepted, and data that does not must be rejected.
+    command.args(["--mode", "all", "--checks", "all"]);
     // A fixed seed: a finding must be reproducible.
-    command.args(["--checks", "all", "--max-examples", "40", "--seed", "1"]);
+    command.args(["--max-examples", "40", "--seed", "1"]);
     run(command.current_dir(folder.path()))
 }

@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::operation::JsonObject;
 
+/// The longest pattern that models are shown, in bytes.
+const MAX_PATTERN: usize = 64;
+
 /// What a request may hold, in full.
 pub(crate) fn request<T: JsonSchema>() -> Value {
     full::<T>(SchemaSettings::draft2020_12().for_deserialize())
@@ -57,9 +60,9 @@ fn simplify(schema: &mut Schema) {
         return;
     };
     // A model pays for every token of it, and learns what is wrong from the error.
-    if object.get("pattern").is_some_and(Value::is_string) {
+    let pattern = object.get("pattern").and_then(Value::as_str);
+    if pattern.is_some_and(|pattern| pattern.len() > MAX_PATTERN) {
         object.remove("pattern");
-        object.remove("maxLength");
     }
     if object.get("title").is_some_and(Value::is_string) {
         object.remove("title");

@@ -14,10 +14,11 @@ use crate::resolve::{MAX_CHARS, Resolved};
 #[serde(deny_unknown_fields)]
 pub struct CompareRequest {
     /// Capability name (fuzzy-matched)
-    #[schemars(length(min = 1, max = MAX_CHARS))]
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub capability: String,
     /// Filter to specific agents (default: all)
     #[serde(default)]
+    #[schemars(inner(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S")))]
     pub agents: Vec<String>,
 }
 

@@ -8,11 +8,13 @@ use crate::data::{Agent, Definition, Tier};
 use crate::error::Error;
 use crate::lookup::Available;
 use crate::names::{is_typo, normalize};
+use crate::resolve::MAX_CHARS;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {
     /// Filter by agent
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub agent: Option<String>,
     /// Filter by category
     pub category: Option<String>,

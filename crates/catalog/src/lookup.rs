@@ -15,10 +15,10 @@ use crate::resolve::{MAX_CHARS, Match, Resolved};
 pub struct LookupRequest {
     /// Agent ID: `claude-code`, `copilot-cli`, `gemini-cli`, `vscode-copilot`, `codex-cli`,
     /// `cursor`, `opencode`, `windsurf`, `zed`, `aider`, or what people call it
-    #[schemars(length(min = 1, max = MAX_CHARS))]
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub agent: String,
     /// Capability name (fuzzy-matched)
-    #[schemars(length(min = 1, max = MAX_CHARS))]
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub capability: String,
 }
 

@@ -9,7 +9,7 @@ use crate::data::{Agent, Claim, Granularity, Source, Status};
 use crate::error::Error;
 use crate::lookup::{PossibleMatch, alternatives};
 use crate::meaning::Embed;
-use crate::resolve::Resolved;
+use crate::resolve::{MAX_CHARS, Resolved};
 
 /// A source that is older than this should be read again.
 pub const AGING_DAYS: i64 = 30;
@@ -22,8 +22,10 @@ pub const MAX_CLAIMS: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct SourcesRequest {
     /// Filter by agent
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub agent: Option<String>,
     /// Filter by capability
+    #[schemars(length(min = 1, max = MAX_CHARS), regex(pattern = r"\S"))]
     pub capability: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use crate::composition::Refresh;
 use crate::config::{ArtifactConfig, Output};
 use crate::error::{Error, Result};
 use crate::folder::Durability;
-use crate::id::{check_id, check_output};
+use crate::id::{MAX_ID, MAX_PATH, PATTERN, check_id, check_output};
 use crate::model::{Context, Timestamp, hash};
 use crate::validate::{Finding, findings};
 use crate::{Compose, Files};
@@ -16,8 +16,10 @@ use crate::{Compose, Files};
 #[serde(deny_unknown_fields)]
 pub struct AssembleRequest {
     /// Id of an artifact config
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub artifact_config_id: String,
     /// Write here instead, if the artifact has one output: a path in the workspace
+    #[schemars(length(min = 1, max = MAX_PATH))]
     pub output_path: Option<String>,
     /// Generate all children anew, and replace files that somebody else has changed
     #[serde(default)]

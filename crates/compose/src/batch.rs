@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::error::{Error, ErrorBody, Result};
 use crate::generate::{GenerateResponse, GenerationStatus};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 use crate::limits::check_range;
 use crate::model::{Context, yes};
 
@@ -21,7 +21,7 @@ pub const MAX_PARALLEL: usize = 16;
 #[serde(deny_unknown_fields)]
 pub struct BatchRequest {
     /// Ids of content configs, each once
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), inner(length(max = MAX_ID), regex(pattern = PATTERN)))]
     pub content_ids: Vec<String>,
     /// Values for all of them
     pub shared_context: Option<Context>,

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::Origin;
 use crate::error::{Error, Result};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
+use crate::version::ContentChange;
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: String,
     /// Keep the record of each version, without its content
     #[serde(default)]
@@ -42,6 +44,7 @@ impl Compose {
             return Err(Error::Referenced { id: id.to_owned(), by });
         }
         let mut deleted = 0;
+        let was_listed = self.inner.versions.has_content(id)?;
         for name in &versions {
             if request.preserve_metadata {
                 let mut version = self.inner.versions.load(id, name)?;
@@ -52,6 +55,7 @@ impl Compose {
                 deleted += 1;
             }
         }
+        self.inner.versions.changed(ContentChange { id, alters_list: was_listed });
         Ok(DeleteResponse {
             success: true,
             content_id: id.to_owned(),

@@ -31,10 +31,11 @@ impl Folder {
         Ok(Self { dir: opened.map_err(|source| Error::storage(what(), source))? })
     }
 
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    /// Opens a folder that other users of this machine cannot enter, and creates it if it is missing.
+    /// So the files in it may have any mode.
+    pub(crate) fn create_private(path: &Path) -> Result<Self> {
         let what = || format!("the folder `{}` cannot be created", path.display());
-        Dir::create_ambient_dir_all(path, ambient_authority())
-            .map_err(|source| Error::storage(what(), source))?;
+        create_private(path).map_err(|source| Error::storage(what(), source))?;
         Self::open(path)
     }
 
@@ -122,6 +123,23 @@ impl Folder {
             let _ = self.dir.remove_dir(path);
         }
     }
+}
+
+#[cfg(unix)]
+fn create_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    let mode = path.metadata()?.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        // Only the owner can change it; for others the folder works as it is.
+        let _ = std::fs::set_permissions(path, PermissionsExt::from_mode(mode & !0o077));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn create_private(path: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)
 }
 
 fn is_absent(error: &std::io::Error) -> bool {

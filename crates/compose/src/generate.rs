@@ -9,6 +9,7 @@ use crate::Compose;
 use crate::changes::{Changes, changes};
 use crate::error::Result;
 use crate::generator::{Generated, Job, Selection};
+use crate::id::{MAX_ID, PATTERN};
 use crate::model::{Context, Shown, Timestamp, hash, yes};
 use crate::prepare::Prepared;
 use crate::template::Sandbox;
@@ -18,6 +19,7 @@ use crate::version::Version;
 #[serde(deny_unknown_fields)]
 pub struct GenerateRequest {
     /// Id of a content config
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_config_id: String,
     /// Values for the config's variables; one named like a source stands for it
     pub context: Option<Context>,
@@ -63,6 +65,7 @@ pub enum GenerationStatus {
 pub struct RegenerateRequest {
     /// Id of a content config
     #[serde(alias = "id")]
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_config_id: String,
     /// Values for the config's variables; without it, those of the latest version
     pub context: Option<Context>,
@@ -89,6 +92,7 @@ pub struct RegenerateResponse {
 pub struct PreviewRequest {
     /// Id of a content config
     #[serde(alias = "id")]
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_config_id: String,
     pub context: Option<Context>,
     /// Say how it was made

@@ -4,7 +4,10 @@ use crate::error::{Error, Result, shortened};
 
 /// What an id looks like. No id has a dot, a slash or a backslash, so each is a safe file name.
 pub const PATTERN: &str = "^[a-z][a-z0-9-]*$";
-const MAX_ID: usize = 100;
+pub const MAX_ID: usize = 100;
+/// What a version looks like.
+pub const VERSION_PATTERN: &str = "^[0-9A-Za-z-]+$";
+pub(crate) const MAX_PATH: usize = 1_000;
 /// Folders in which a written file would become configuration of a program, or of Kenning.
 const PROTECTED: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".kenning"];
 
@@ -52,7 +55,7 @@ pub(crate) fn invalid_path(path: &str, reason: impl Into<String>) -> Error {
 fn path_problem(path: &str) -> Option<&'static str> {
     Some(match path {
         "" => "it is empty",
-        _ if path.len() > 1_000 => "it is longer than 1,000 bytes",
+        _ if path.len() > MAX_PATH => "it is longer than 1,000 bytes",
         _ if path.starts_with('/') => "it is absolute",
         _ if path.contains(char::is_control) => "it contains a control character",
         _ if path.contains('\\') => "it contains a backslash; separate folders with `/`",

@@ -55,7 +55,8 @@ use version::Versions;
 pub struct Parts {
     /// The workspace root: configs and files are read and written below it, and nowhere else.
     pub root: PathBuf,
-    /// The folder for drafts, versions and backups of this workspace. Created if it is missing.
+    /// The folder for drafts, versions and backups of this workspace. Created if it is missing, and
+    /// closed to other users.
     pub state: PathBuf,
     /// The user's plugin folder. Never a folder of the project, which is not trusted.
     pub plugins: Option<PathBuf>,
@@ -103,7 +104,7 @@ struct Inner {
 impl Compose {
     pub fn open(parts: Parts) -> Result<Self> {
         let root = Arc::new(Folder::open(&parts.root)?);
-        let state = Arc::new(Folder::create(&parts.state)?);
+        let state = Arc::new(Folder::create_private(&parts.state)?);
         let max = parts.limits.max_content_size_bytes;
         Ok(Self {
             inner: Arc::new(Inner {

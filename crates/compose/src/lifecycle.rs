@@ -11,7 +11,7 @@ use crate::config::{Config, ConfigType, ContentConfig, parsed, patched};
 use crate::error::{Error, Kind, Result};
 use crate::folder::Durability;
 use crate::generate::warnings;
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 use crate::model::{Context, Shown, Timestamp, hash, yes};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -36,6 +36,7 @@ pub struct DraftResponse {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestRequest {
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub draft_id: String,
     pub context: Option<Context>,
     /// If false, the text of a content is kept as a version of the content `{draft_id}`
@@ -60,8 +61,10 @@ pub struct TestResponse {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaveRequest {
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub draft_id: String,
     /// The id it will have
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub config_id: String,
     /// Replace a config of this id, which is kept as a backup
     #[serde(default)]
@@ -86,6 +89,7 @@ pub struct SaveResponse {
 #[serde(deny_unknown_fields)]
 pub struct ModifyRequest {
     /// Id of a config, or of a draft
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub config_id: String,
     /// Needed if there is a content and an artifact config of this id
     pub config_type: Option<ConfigType>,

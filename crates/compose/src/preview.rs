@@ -8,6 +8,7 @@ use crate::Compose;
 use crate::assemble::{ChildReport, is_ours, left_out};
 use crate::composition::Refresh;
 use crate::error::Result;
+use crate::id::{MAX_ID, PATTERN};
 use crate::model::{Context, Shown};
 use crate::validate::{Finding, findings};
 
@@ -15,6 +16,7 @@ use crate::validate::{Finding, findings};
 #[serde(deny_unknown_fields)]
 pub struct PreviewArtifactRequest {
     /// Id of an artifact config
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub artifact_config_id: String,
     /// Values for all children; without it, those each was generated with last
     pub context: Option<Context>,

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::Retrieval;
 use crate::error::{Error, Result};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 use crate::limits::check_range;
 use crate::model::{Shown, Timestamp, yes};
-use crate::version::{Pins, Version, created_at, is_pinned};
+use crate::version::{ContentChange, Pins, Version, created_at, is_pinned};
 
 pub const MAX_ENTRIES: usize = 500;
 
@@ -19,6 +19,7 @@ pub const MAX_ENTRIES: usize = 500;
 #[serde(deny_unknown_fields, default)]
 pub struct QueryRequest {
     /// Only this content; all if none
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: Option<String>,
     /// Which versions of each
     pub retrieval: Retrieval,
@@ -94,6 +95,7 @@ impl Default for Retention {
 #[serde(deny_unknown_fields, default)]
 pub struct CleanupFilter {
     /// Only this content
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_id: Option<String>,
     /// Only contents whose ids begin so
     pub prefix: Option<String>,
@@ -166,6 +168,19 @@ impl Compose {
         self.inner.versions.contents()
     }
 
+    /// Whether the latest version of a content can be read: its text may have been deleted, and
+    /// the record of its versions kept.
+    pub fn has_content(&self, id: &str) -> bool {
+        self.inner.versions.has_content(id).unwrap_or(false)
+    }
+
+    /// Calls `listener` after each change to the versions of a content through this value or one of
+    /// its clones. A second listener is ignored.
+    pub fn on_content_change(&self, listener: impl Fn(ContentChange<'_>) + Send + Sync + 'static) {
+        // An error returns the listener that is not needed.
+        let _ = self.inner.versions.listener.set(Box::new(listener));
+    }
+
     /// The versions of a content, oldest first.
     pub fn version_ids(&self, id: &str) -> Result<Vec<String>> {
         self.inner.versions.list(id)
@@ -184,11 +199,15 @@ impl Compose {
             let is_pinned = |version: &str| is_pinned(&pins, id, version);
             let kept = kept(&versions, &request.retention, self.now(), &is_pinned);
             kept_count += kept.len();
+            let (before, alters_list) = (removed.len(), kept.is_empty());
             for version in versions.into_iter().filter(|version| !kept.contains(version)) {
                 if !request.dry_run {
                     self.inner.versions.remove(id, &version)?;
                 }
                 removed.push(RemovedVersion { content_id: id.clone(), version });
+            }
+            if removed.len() > before && !request.dry_run {
+                self.inner.versions.changed(ContentChange { id, alters_list });
             }
         }
         Ok(CleanupResponse {

@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::Compose;
 use crate::config::{Child, ContentConfig};
 use crate::error::Result;
+use crate::id::{MAX_ID, PATTERN};
 use crate::model::yes;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceRequest {
     /// Id of an artifact config
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub artifact_config_id: String,
     /// Look whether each part is there
     #[serde(default = "yes")]

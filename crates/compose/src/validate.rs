@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::Compose;
 use crate::config::ConfigType;
 use crate::error::{Error, Kind, Result};
-use crate::id::check_id;
+use crate::id::{MAX_ID, PATTERN, check_id};
 use crate::merge::yaml;
 use crate::version::Version;
 
@@ -20,6 +20,7 @@ const PATTERN_BYTES: usize = 1_000_000;
 #[serde(deny_unknown_fields)]
 pub struct ValidateRequest {
     /// Id of a content or of a config
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     pub content_or_config_id: String,
     /// Which is meant, if a content and an artifact have this id; a content unless said otherwise
     pub config_type: Option<ConfigType>,

@@ -1,9 +1,10 @@
 //! Stored versions of generated texts, one file each.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::Files;
@@ -42,9 +43,21 @@ pub struct Version {
     pub content: Option<String>,
 }
 
+/// A content whose versions have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentChange<'a> {
+    pub id: &'a str,
+    /// Whether it can be read from now on and could not before, or the other way round.
+    pub alters_list: bool,
+}
+
+pub(crate) type Listener = Box<dyn Fn(ContentChange<'_>) + Send + Sync>;
+
 #[derive(Clone)]
 pub(crate) struct Versions {
     state: Arc<Folder>,
+    /// Set once there is somebody to tell of changes.
+    pub(crate) listener: Arc<OnceLock<Listener>>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     /// The time of the last version: each version gets another one.
     last: Arc<AtomicI64>,
@@ -60,6 +73,7 @@ impl Versions {
     ) -> Self {
         Self {
             state,
+            listener: Arc::default(),
             clock,
             last: Arc::new(AtomicI64::new(i64::MIN)),
             // JSON escapes a byte of text with up to six.
@@ -95,6 +109,24 @@ impl Versions {
         self.list(id)?.last().map(|version| self.load(id, version)).transpose()
     }
 
+    /// Whether the latest version has its text, which may have been deleted without its record.
+    pub(crate) fn has_content(&self, id: &str) -> Result<bool> {
+        #[derive(Deserialize)]
+        struct Stored {
+            content: Option<IgnoredAny>,
+        }
+        let Some(version) = self.list(id)?.pop() else { return Ok(false) };
+        let text = self.state.read(&file(id, &version), self.max_bytes)?;
+        let stored = text.and_then(|text| serde_json::from_str::<Stored>(&text).ok());
+        Ok(stored.is_some_and(|stored| stored.content.is_some()))
+    }
+
+    pub(crate) fn changed(&self, change: ContentChange<'_>) {
+        if let Some(listener) = self.listener.get() {
+            listener(change);
+        }
+    }
+
     /// The requested versions, oldest first.
     pub(crate) fn retrieve(&self, id: &str, which: &Retrieval) -> Result<Vec<Version>> {
         let mut names = self.list(id)?;
@@ -118,7 +150,9 @@ impl Versions {
         let salt = format!("{}{}{}", version.content_hash, time.0, std::process::id());
         version.created_at = time;
         version.version = format!("{}-{}", time.file_name(), &hash(&salt)[..6]);
+        let alters_list = !self.has_content(&version.content_id)?;
         self.put(&version)?;
+        self.changed(ContentChange { id: &version.content_id, alters_list });
         self.expire(&version.content_id, pins)?;
         Ok(version)
     }

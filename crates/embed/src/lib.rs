@@ -77,11 +77,7 @@ impl Embedder {
 
     /// Loads a model from a folder with `model.onnx` and `tokenizer.json`.
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })
-        };
-        let (weights, tokenizer) = (read("model.onnx")?, read(TOKENIZER)?);
+        let (weights, tokenizer) = read_folder(folder)?;
         let model = options().load(weights.clone())?;
         let embedder = Self::new(model, &weights, &tokenizer, &folder.join(TOKENIZER))?;
         match embedder.embed("")?.len() {
@@ -91,17 +87,27 @@ impl Embedder {
     }
 
     fn new(model: Model, weights: &[u8], tokenizer: &[u8], path: &Path) -> Result<Self, LoadError> {
-        let mut hash = blake3::Hasher::new();
-        hash.update(weights).update(tokenizer);
+        let fingerprint = fingerprint(weights, tokenizer);
         let tokenizer = WordPiece::from_json(tokenizer)
             .map_err(|source| LoadError::Tokenizer { path: path.to_owned(), source })?;
         Ok(Self {
             model,
             tokenizer,
-            fingerprint: hash.finalize().to_hex()[..16].to_owned(),
+            fingerprint,
             passage_pools: single_pools(),
             query_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUERY_CORES))),
         })
+    }
+
+    /// The fingerprint of the bundled model, without loading it.
+    pub fn bundled_fingerprint() -> String {
+        fingerprint(WEIGHTS, TOKENIZER_JSON)
+    }
+
+    /// The fingerprint of the model in a folder, without loading it.
+    pub fn fingerprint_in(folder: &Path) -> Result<String, LoadError> {
+        let (weights, tokenizer) = read_folder(folder)?;
+        Ok(fingerprint(&weights, &tokenizer))
     }
 
     /// Identifies the model: vectors of different models cannot be compared.
@@ -167,6 +173,21 @@ impl Embedder {
         let states: NdTensor<f32, 3> = states.try_into().map_err(|_| EmbedError::Shape)?;
         Ok(mean(states.slice(0)))
     }
+}
+
+/// Weights and tokenizer.
+fn read_folder(folder: &Path) -> Result<(Vec<u8>, Vec<u8>), LoadError> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })
+    };
+    Ok((read("model.onnx")?, read(TOKENIZER)?))
+}
+
+fn fingerprint(weights: &[u8], tokenizer: &[u8]) -> String {
+    let mut hash = blake3::Hasher::new();
+    hash.update(weights).update(tokenizer);
+    hash.finalize().to_hex()[..16].to_owned()
 }
 
 /// One single-threaded pool per core.

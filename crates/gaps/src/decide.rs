@@ -8,15 +8,15 @@ use crate::error::Error;
 use crate::gap::{Change, Evidence, Gap, Status, follow, separate};
 use crate::list::ListedGap;
 
-const MAX_NAME_CHARS: usize = 200;
-const MAX_NOTE_CHARS: usize = 2_000;
+pub(crate) const MAX_NAME_CHARS: usize = 200;
+pub(crate) const MAX_NOTE_CHARS: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CloseGapRequest {
     pub id: String,
     /// Who says so
-    #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     pub by: String,
     /// What answers it
     #[serde(default)]
@@ -143,21 +143,24 @@ fn response(gap: ListedGap, done: &str) -> GapResponse {
 
 /// A person's name, on one line.
 pub(crate) fn checked_name(argument: &'static str, name: &str) -> Result<String, Error> {
+    check_length(argument, name, MAX_NAME_CHARS)?;
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     if name.is_empty() {
         return Err(Error::invalid(argument, "is empty"));
     }
-    bounded(argument, name, MAX_NAME_CHARS)
+    Ok(name)
 }
 
 pub(crate) fn checked_note(argument: &'static str, note: &str) -> Result<String, Error> {
-    bounded(argument, note.trim().to_owned(), MAX_NOTE_CHARS)
+    check_length(argument, note, MAX_NOTE_CHARS)?;
+    Ok(note.trim().to_owned())
 }
 
-fn bounded(argument: &'static str, text: String, max: usize) -> Result<String, Error> {
+/// As it was given: the schema cannot tell what remains when white space is removed.
+fn check_length(argument: &'static str, text: &str, max: usize) -> Result<(), Error> {
     let given = text.chars().count();
     if given <= max {
-        return Ok(text);
+        return Ok(());
     }
     Err(Error::invalid(argument, format!("is {given} characters long; it can be {max}")))
 }

@@ -4,20 +4,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Gaps;
-use crate::decide::{checked_name, checked_note};
+use crate::decide::{MAX_NAME_CHARS, MAX_NOTE_CHARS, checked_name, checked_note};
 use crate::error::Error;
-use crate::proposal::{Proposal, ProposalStatus, Verdict};
+use crate::proposal::{
+    MAX_MARKDOWN_CHARS, MAX_PATH_CHARS, MAX_TITLE_CHARS, PATH_PATTERN, Proposal, ProposalStatus,
+    Verdict,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProposeRequest {
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = MAX_TITLE_CHARS), regex(pattern = r"\S"))]
     pub title: String,
     /// The whole file; the title becomes its heading if it has none
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = MAX_MARKDOWN_CHARS), regex(pattern = r"\S"))]
     pub markdown: String,
     /// Where the file is to be, below the root of a knowledge base, like `guides/ROLLBACK.md`
-    #[schemars(length(min = 4, max = 300))]
+    #[schemars(length(min = 4, max = MAX_PATH_CHARS), regex(pattern = PATH_PATTERN))]
     pub target_path: String,
     /// The gap it would close
     pub gap_id: Option<String>,
@@ -51,7 +54,7 @@ pub struct ShowProposalRequest {
 pub struct AcceptProposalRequest {
     pub id: String,
     /// Who accepts it
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     pub by: String,
 }
 
@@ -60,9 +63,10 @@ pub struct AcceptProposalRequest {
 pub struct RejectProposalRequest {
     pub id: String,
     /// Who rejects it
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"\S"))]
     pub by: String,
     #[serde(default)]
+    #[schemars(length(max = MAX_NOTE_CHARS))]
     pub reason: String,
 }
 

@@ -3,9 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const MAX_TITLE_CHARS: usize = 200;
-const MAX_MARKDOWN_BYTES: usize = 256 * 1024;
-const MAX_PATH_CHARS: usize = 300;
+pub(crate) const MAX_TITLE_CHARS: usize = 200;
+pub(crate) const MAX_MARKDOWN_CHARS: usize = 256 * 1024;
+pub(crate) const MAX_PATH_CHARS: usize = 300;
+/// What [`check_path`] accepts, for the published schemas.
+pub(crate) const PATH_PATTERN: &str = concat!(
+    r#"^[ \t\n\r]*([^\s./\\:*?"<>|\x00-\x1f\x7f-\x9f]"#,
+    r#"([^/\\:*?"<>|\x00-\x1f\x7f-\x9f]*[^\s./\\:*?"<>|\x00-\x1f\x7f-\x9f])?/)*"#,
+    r#"[^\s./\\:*?"<>|\x00-\x1f\x7f-\x9f][^/\\:*?"<>|\x00-\x1f\x7f-\x9f]*\.[mM][dD][ \t\n\r]*$"#,
+);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -68,10 +74,11 @@ impl Proposal {
         gap_id: Option<String>,
         now: u64,
     ) -> Result<Self, ProposalError> {
+        within("title", title, MAX_TITLE_CHARS)?;
+        within("markdown", markdown, MAX_MARKDOWN_CHARS)?;
+        within("target_path", target_path, MAX_PATH_CHARS)?;
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-        within("title", title.chars().count(), MAX_TITLE_CHARS)?;
         let markdown = with_heading(&title, markdown);
-        within("markdown", markdown.trim().len(), MAX_MARKDOWN_BYTES)?;
         let target_path = target_path.trim().to_owned();
         check_path(&target_path)?;
         let mut hash = blake3::Hasher::new();
@@ -96,9 +103,12 @@ impl Proposal {
     }
 }
 
-fn within(name: &'static str, given: usize, max: usize) -> Result<(), ProposalError> {
-    match given {
-        0 => Err(ProposalError::Empty(name)),
+/// As it was given: the schema cannot tell what remains when white space is removed.
+fn within(name: &'static str, text: &str, max: usize) -> Result<(), ProposalError> {
+    if text.trim().is_empty() {
+        return Err(ProposalError::Empty(name));
+    }
+    match text.chars().count() {
         given if given > max => Err(ProposalError::TooLong { name, given, max }),
         _ => Ok(()),
     }
@@ -116,7 +126,6 @@ fn with_heading(title: &str, markdown: &str) -> String {
 /// Plain names only: no way out of the root, no hidden file, nothing that some file system would
 /// interpret.
 fn check_path(path: &str) -> Result<(), ProposalError> {
-    within("target_path", path.chars().count(), MAX_PATH_CHARS)?;
     let wrong = |reason| Err(ProposalError::Path { path: path.to_owned(), reason });
     if path.starts_with('/') {
         return wrong("it starts at the root of the file system");

@@ -1,11 +1,21 @@
 //! Removes secrets before anything is stored or sent. When in doubt, it removes too much.
+//!
+//! A secret is found by how its issuer begins it ([`prefixes`]), by its shape ([`shapes`]) or by the
+//! name before it ([`names`], [`assignments`]). All of it takes linear time.
+
+mod assignments;
+mod literals;
+mod names;
+mod prefixes;
+mod shapes;
+mod values;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
+
+use self::names::Kind;
 
 /// The size limit of one recorded field, in bytes of UTF-8.
 pub const FIELD_CAP: usize = 32_768;
@@ -15,6 +25,7 @@ pub const MARGIN: usize = 4_096;
 /// The deepest nesting that is followed.
 pub const DEPTH_CAP: usize = 64;
 
+/// Fields whose values are removed whatever they are, as mcpeye's contract says.
 const DENIED: [&str; 7] =
     ["password", "passwd", "secret", "token", "apikey", "api_key", "authorization"];
 const FIELD: &str = "[REDACTED_FIELD]";
@@ -23,86 +34,11 @@ const KEY: &str = "[REDACTED_KEY]";
 const CARD: &str = "[REDACTED_CARD]";
 const TRUNCATED: &str = "…[truncated]";
 
-/// All of [`RULES`] in one pass: most texts have no secret, and need no pass per rule.
-static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = RULES.iter().map(|rule| rule.pattern.as_str());
-    RegexSet::new(patterns).expect("the rules are tested")
-});
+/// Ordinary texts need two or three passes. A text that goes on changing is made to.
+const PASSES: usize = 24;
 
-/// One kind of secret. Where matches overlap, the first rule provides the marker for the whole.
-struct Rule {
-    /// If it has a capture group, the group is the secret.
-    pattern: Regex,
-    /// A check of the match beyond the pattern.
-    holds: fn(&str) -> bool,
-    marker: &'static str,
-}
-
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let rule = |pattern: &str, marker| Rule {
-        pattern: Regex::new(pattern).expect("the rules are tested"),
-        holds: |_| true,
-        marker,
-    };
-    let card = Rule { holds: is_card, ..rule(r"\d(?:[ -]?\d){12,}", CARD) };
-    vec![
-        rule(r"[\p{L}\p{N}._%+'-]+@[\p{L}\p{N}.-]+\.\p{L}{2,}", "[REDACTED_EMAIL]"),
-        // Not inside a word such as `task-…`.
-        rule(r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{16,})", KEY),
-        rule(r"gh[pousr]_[A-Za-z0-9]{20,}", KEY),
-        rule(r"github_pat_[A-Za-z0-9_]{20,}", KEY),
-        rule(r"(?:AKIA|ASIA)[0-9A-Z]{16,}", KEY),
-        rule(r"xox[a-z]-[A-Za-z0-9-]{10,}", KEY),
-        rule(r"AIza[A-Za-z0-9_-]{30,}", KEY),
-        rule(r"(?i)bearer\s+[A-Za-z0-9._~+/=-]{12,}", "Bearer [REDACTED_KEY]"),
-        rule(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "[REDACTED_JWT]"),
-        rule(
-            r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-            KEY,
-        ),
-        rule(r"://([^\s/:@\[\]]*:[^\s/@]+)@", KEY),
-        card,
-        rule(
-            r"(?:^|[^\p{L}\d])(\+?\d{1,3}[\s.-]?\(?\d{2,4}\)?[\s.-]?\d{3,4}[\s.-]?\d{3,4})(?:[^\p{L}\d]|$)",
-            "[REDACTED_PHONE]",
-        ),
-    ]
-});
-
-/// Thirteen to sixteen digits; more only if they are grouped, because several cards may follow each
-/// other.
-fn is_card(found: &str) -> bool {
-    let digits = found.chars().filter(|c| c.is_numeric()).count();
-    digits <= 16 || found.contains([' ', '-'])
-}
-
-/// Whether a JSON number may be a card number. Numbers of that length are common, so unlike in texts
-/// the check digit must be right. No card number begins as the current time in milliseconds or
-/// microseconds does.
-fn is_card_number(number: &Number) -> bool {
-    let whole = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64());
-    let text = match (whole, number.as_f64()) {
-        (Some(whole), _) => whole.to_string(),
-        (None, Some(float)) if float.fract() == 0.0 && float.abs() < 1e16 => {
-            format!("{:.0}", float.abs())
-        }
-        _ => return false,
-    };
-    let is_time = text.starts_with('1') && text.len() != 15;
-    (13..=16).contains(&text.len()) && !is_time && has_check_digit(&text)
-}
-
-/// The Luhn checksum: from the right, every second digit counts twice.
-fn has_check_digit(digits: &str) -> bool {
-    let values = digits.bytes().rev().map(|digit| u32::from(digit - b'0')).enumerate();
-    let sum: u32 = values
-        .map(|(place, digit)| match (place % 2, digit * 2) {
-            (0, _) => digit,
-            (_, doubled) => doubled / 10 + doubled % 10,
-        })
-        .sum();
-    sum.is_multiple_of(10)
-}
+/// Objects that describe a field have its name and its value under such names.
+const NAME_FIELDS: [&str; 5] = ["name", "key", "header", "variable", "field"];
 
 /// Removes secrets from texts and values.
 #[derive(Debug, Clone)]
@@ -119,9 +55,10 @@ impl Default for Redactor {
 }
 
 impl Redactor {
-    /// Also removes the values of these fields.
+    /// Also removes the values of these fields, however the words of their names are joined.
     pub fn denying(fields: &[String]) -> Self {
-        let own = fields.iter().map(|field| field.to_lowercase());
+        let own = fields.iter().flat_map(|field| [field.to_lowercase(), joined(field)]);
+        let own = own.filter(|field| !field.is_empty());
         let denied = DENIED.iter().map(|&field| field.to_owned()).chain(own).collect();
         Self { denied, patterns: true }
     }
@@ -131,24 +68,31 @@ impl Redactor {
         Self { denied: BTreeSet::new(), patterns: false }
     }
 
+    /// Whether values of a field are removed because of its name.
     pub fn denies(&self, field: &str) -> bool {
-        self.denied.contains(&field.to_lowercase())
+        self.always_denies(field)
+            || self.patterns && names::classify(field).is_some_and(|kind| kind != Kind::Suspect)
+    }
+
+    fn always_denies(&self, field: &str) -> bool {
+        self.denied.contains(&field.to_lowercase()) || self.denied.contains(&joined(field))
     }
 
     /// A text without secrets, uncut.
     pub fn text(&self, text: &str) -> String {
-        if !self.patterns {
-            return text.to_owned();
-        }
         let mut text = text.to_owned();
-        // A replacement can make its surroundings match another rule.
-        loop {
+        if !self.patterns {
+            return text;
+        }
+        // A replacement can make its surroundings match.
+        for _ in 0..PASSES {
             let secrets = secrets(&text);
             if secrets.is_empty() {
                 return text;
             }
             text = without(&text, &secrets, text.len());
         }
+        KEY.to_owned()
     }
 
     /// A text without secrets, cut to the size limit.
@@ -177,11 +121,14 @@ impl Redactor {
             return text;
         }
         let room = FIELD_CAP - TRUNCATED.len();
-        while text.len() > room {
+        for _ in 0..PASSES {
+            if text.len() <= room {
+                return text + TRUNCATED;
+            }
             text.truncate(text.floor_char_boundary(room));
             text = self.text(&text);
         }
-        text + TRUNCATED
+        TRUNCATED.to_owned()
     }
 
     /// A value without secrets, or a marker if it exceeds the size limit.
@@ -214,20 +161,77 @@ impl Redactor {
         match value {
             Value::String(text) => self.text(text).into(),
             Value::Array(_) | Value::Object(_) if depth >= DEPTH_CAP => TOO_DEEP.into(),
-            Value::Array(items) => items.iter().map(|item| self.walk(item, depth + 1)).collect(),
+            Value::Array(items) => self.items(items, depth),
             Value::Object(fields) => self.fields(fields, depth).into(),
-            Value::Number(number) if is_card_number(number) => CARD.into(),
+            Value::Number(number) if shapes::is_card_number(number) => CARD.into(),
             plain => plain.clone(),
         }
     }
 
-    fn fields(&self, fields: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-        let redacted = fields.iter().map(|(name, value)| {
-            let value = if self.denies(name) { FIELD.into() } else { self.walk(value, depth + 1) };
-            (self.text(name), value)
+    /// In lists of arguments a flag names the item after it.
+    fn items(&self, items: &[Value], depth: usize) -> Value {
+        let before = std::iter::once(&Value::Null).chain(items);
+        let redacted = items.iter().zip(before).map(|(item, before)| {
+            let flag = before.as_str().filter(|flag| flag.starts_with('-'));
+            self.named(flag.unwrap_or_default(), item, depth + 1)
         });
         redacted.collect()
     }
+
+    fn fields(&self, fields: &Map<String, Value>, depth: usize) -> Map<String, Value> {
+        // `{"name": "DB_PASSWORD", "value": …}`
+        let described = NAME_FIELDS.iter().find_map(|&name| fields.get(name)?.as_str());
+        let redacted = fields.iter().map(|(name, value)| {
+            let called = described.filter(|_| name.eq_ignore_ascii_case("value")).unwrap_or(name);
+            (self.text(name), self.named(called, value, depth + 1))
+        });
+        redacted.collect()
+    }
+
+    /// A value that stands under a name.
+    fn named(&self, name: &str, value: &Value, depth: usize) -> Value {
+        if self.always_denies(name) {
+            return FIELD.into();
+        }
+        match names::classify(name) {
+            Some(Kind::Suspect) => self.suspect(value, depth),
+            Some(_) if holds_secret(name, value) => FIELD.into(),
+            _ => self.walk(value, depth),
+        }
+    }
+
+    /// Under a name that is not only used for secrets, what looks random is one.
+    fn suspect(&self, value: &Value, depth: usize) -> Value {
+        match value {
+            Value::String(text) if values::is_random(text) => FIELD.into(),
+            Value::Array(items) if depth < DEPTH_CAP => {
+                items.iter().map(|item| self.suspect(item, depth + 1)).collect()
+            }
+            value => self.walk(value, depth),
+        }
+    }
+}
+
+/// A name without what joins its words.
+fn joined(field: &str) -> String {
+    field.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a value under the name of a secret can be one.
+fn holds_secret(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => false,
+        // A number of secrets, not a secret.
+        Value::Number(_) => !name.ends_with(['s', 'S']),
+        Value::String(text) => !values::is_keyword(text) && !is_working_directory(name, text),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// `pwd` is short for two things.
+fn is_working_directory(name: &str, text: &str) -> bool {
+    let is_path = text.starts_with(['/', '~', '.']) || text.contains(":\\");
+    name.eq_ignore_ascii_case("pwd") && is_path
 }
 
 /// The marker for a value that is too big.
@@ -260,30 +264,28 @@ impl std::io::Write for Counter {
     }
 }
 
-/// A range of a text that is replaced by the marker of a rule.
-struct Secret {
+/// A range of a text that is replaced by a marker.
+struct Find {
     place: Range<usize>,
-    rule: usize,
+    /// Where secrets overlap, the lowest provides the marker for the whole.
+    rank: usize,
+    marker: &'static str,
 }
 
 /// All secrets of a text in order; overlapping ones are merged.
-fn secrets(text: &str) -> Vec<Secret> {
-    let mut found: Vec<Secret> = Vec::new();
-    for number in &ANY.matches(text) {
-        let rule = &RULES[number];
-        for captures in rule.pattern.captures_iter(text) {
-            let place = captures.get(1).or_else(|| captures.get(0)).map(|place| place.range());
-            let place = place.filter(|place| (rule.holds)(&text[place.clone()]));
-            found.extend(place.map(|place| Secret { place, rule: number }));
-        }
-    }
-    found.sort_by_key(|secret| (secret.place.start, secret.rule));
-    let mut merged: Vec<Secret> = Vec::with_capacity(found.len());
+fn secrets(text: &str) -> Vec<Find> {
+    let mut found: Vec<Find> = Vec::new();
+    shapes::find(text, &mut found);
+    literals::find(text, &mut found);
+    found.sort_by_key(|secret| (secret.place.start, secret.rank));
+    let mut merged: Vec<Find> = Vec::with_capacity(found.len());
     for secret in found {
         match merged.last_mut() {
             Some(last) if secret.place.start < last.place.end => {
                 last.place.end = last.place.end.max(secret.place.end);
-                last.rule = last.rule.min(secret.rule);
+                if secret.rank < last.rank {
+                    (last.rank, last.marker) = (secret.rank, secret.marker);
+                }
             }
             _ => merged.push(secret),
         }
@@ -292,12 +294,12 @@ fn secrets(text: &str) -> Vec<Secret> {
 }
 
 /// The text up to `end`, with markers for the secrets that begin before it.
-fn without(text: &str, secrets: &[Secret], end: usize) -> String {
+fn without(text: &str, secrets: &[Find], end: usize) -> String {
     let mut kept = String::with_capacity(end);
     let mut at = 0;
     for secret in secrets.iter().take_while(|secret| secret.place.start < end) {
         kept.push_str(&text[at..secret.place.start]);
-        kept.push_str(RULES[secret.rule].marker);
+        kept.push_str(secret.marker);
         at = secret.place.end;
     }
     if at < end {

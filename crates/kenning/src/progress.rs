@@ -9,6 +9,8 @@ use terminal_size::terminal_size_of;
 const WIDTH: usize = 30;
 /// More often than this a terminal need not be drawn.
 const INTERVAL: Duration = Duration::from_millis(50);
+/// Before this the pace is not known well enough to tell the time to go.
+const PACE_AFTER: Duration = Duration::from_secs(2);
 
 /// Draws itself as work gets done, from any thread, and clears its line when it is dropped.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ struct State {
     done: usize,
     total: usize,
     drawn: Option<Instant>,
+    /// When the first progress was reported, and how much there was.
+    started: Option<(Instant, usize)>,
     /// The columns of the line that is on the terminal.
     columns: usize,
 }
@@ -59,8 +63,12 @@ impl ProgressBar {
             return;
         }
         state.drawn = Some(Instant::now());
+        let first = (Instant::now(), state.done);
+        let (started, first) = *state.started.get_or_insert(first);
+        let left =
+            left(started.elapsed(), state.done - first, state.total.saturating_sub(state.done));
         let terminal = terminal_size_of(io::stderr()).map(|(width, _)| usize::from(width.0));
-        let line = line(self.activity, state.done, state.total, terminal);
+        let line = line(self.activity, state.done, state.total, left, terminal);
         overwrite(&line, state.columns);
         state.columns = line.chars().count();
     }
@@ -76,11 +84,36 @@ impl Drop for ProgressBar {
 }
 
 /// Shortened to a terminal of this width: a line that wraps cannot be overwritten.
-fn line(activity: &str, done: usize, total: usize, terminal: Option<usize>) -> String {
+fn line(
+    activity: &str,
+    done: usize,
+    total: usize,
+    left: Option<Duration>,
+    terminal: Option<usize>,
+) -> String {
     let filled = done.min(total) * WIDTH / total.max(1);
     let (full, empty) = ("█".repeat(filled), "░".repeat(WIDTH - filled));
-    let line = format!("{activity} {full}{empty} {done}/{total}");
+    let left = left.map(|left| format!(", about {} to go", spoken(left))).unwrap_or_default();
+    let line = format!("{activity} {full}{empty} {done}/{total}{left}");
     line.chars().take(terminal.map_or(usize::MAX, |width| width.saturating_sub(1))).collect()
+}
+
+/// The time that the rest takes at the pace until now.
+fn left(elapsed: Duration, done: usize, rest: usize) -> Option<Duration> {
+    if elapsed < PACE_AFTER || done == 0 || rest == 0 {
+        return None;
+    }
+    Some(elapsed.mul_f64(rest as f64 / done as f64))
+}
+
+/// `50 s`, `1 min 30 s` or `2 h 5 min`.
+fn spoken(time: Duration) -> String {
+    let seconds = time.as_secs().max(1);
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
 }
 
 /// Writes over a line of `columns`, with blanks where it was longer. Needs no escape sequence, so it
@@ -99,12 +132,29 @@ mod tests {
 
     #[test]
     fn a_line_shows_the_share_and_fits_the_terminal() {
-        let drawn = line("indexing", 5, 10, None);
+        let drawn = line("indexing", 5, 10, None, None);
         assert_eq!(drawn, format!("indexing {}{} 5/10", "█".repeat(15), "░".repeat(15)));
-        assert!(line("indexing", 10, 10, Some(80)).contains(&"█".repeat(30)));
-        assert_eq!(line("indexing", 5, 10, Some(20)).chars().count(), 19);
-        assert_eq!(line("indexing", 11, 10, None).matches('█').count(), 30, "more than expected");
-        assert_eq!(line("indexing", 0, 0, None).matches('░').count(), 30);
+        assert!(line("indexing", 10, 10, None, Some(80)).contains(&"█".repeat(30)));
+        assert_eq!(line("indexing", 5, 10, None, Some(20)).chars().count(), 19);
+        assert_eq!(
+            line("indexing", 11, 10, None, None).matches('█').count(),
+            30,
+            "more than expected"
+        );
+        assert_eq!(line("indexing", 0, 0, None, None).matches('░').count(), 30);
+    }
+
+    #[test]
+    fn a_line_tells_the_time_to_go_once_the_pace_is_known() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left(seconds(1), 5, 5), None, "too early to tell");
+        assert_eq!(left(seconds(9), 0, 5), None, "nothing is done yet");
+        assert_eq!(left(seconds(9), 5, 0), None, "everything is done");
+        let left = left(seconds(30), 25, 75);
+        assert_eq!(left, Some(seconds(90)));
+        assert!(line("embedding", 25, 100, left, None).ends_with("25/100, about 1 min 30 s to go"));
+        assert_eq!(spoken(seconds(50)), "50 s");
+        assert_eq!(spoken(seconds(2 * 3600 + 5 * 60)), "2 h 5 min");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The catalog's commands, and the evaluation of tools with a scripted model.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,7 +1,5 @@
 //! The program as a user runs it: snapshots of exit code, standard output and standard error.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -39,6 +37,8 @@ impl Workspace {
         command.args(args).current_dir(self.path()).stdin(Stdio::null());
         command.env("HOME", self.path().join("home"));
         command.env_remove("XDG_CONFIG_HOME").env("XDG_DATA_HOME", data());
+        // No process outlives the test.
+        command.env("KENNING_INDEX_BACKGROUND", "false");
         command
     }
 
@@ -106,8 +106,14 @@ fn no_results_exit_with_1() {
 
 #[test]
 fn hybrid_search_finds_nodes_without_shared_words() {
-    let found =
-        on_handbook(&["search", "credentials got published by mistake", "-n", "1", "--json"]);
+    let found = on_handbook(&[
+        "search",
+        "credentials got published by mistake",
+        "-n",
+        "1",
+        "--json",
+        "--wait",
+    ]);
     assert!(
         found.contains("\"id\": \"protocols.incident_response.leaked_credentials\""),
         "{found}"
@@ -124,6 +130,7 @@ fn discover_recommends_with_reasons() {
         "implement",
         "-n",
         "2",
+        "--wait",
     ]);
     assert!(found.starts_with("exit 0"), "{found}");
     assert!(found.contains("guidelines.security.authentication"), "{found}");
@@ -133,7 +140,8 @@ fn discover_recommends_with_reasons() {
 #[test]
 fn a_task_without_knowledge_finds_nothing_and_records_no_miss() {
     let workspace = Workspace::with(&[("a.md", "# Bread\nKnead the dough for ten minutes.\n")]);
-    let mut discover = workspace.command(&["discover", "configure the satellite uplink antenna"]);
+    let mut discover =
+        workspace.command(&["discover", "configure the satellite uplink antenna", "--wait"]);
     discover.env("XDG_DATA_HOME", workspace.path().join("data"));
     insta::assert_snapshot!(workspace.output(&mut discover));
     let mut status = workspace.command(&["status", "--json"]);

@@ -1,7 +1,5 @@
 //! The commands for the team's agents and skills.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 use std::fs;
 use std::process::{Command, Output};
 

@@ -1,9 +1,9 @@
 //! Adding files. Nothing else writes into a knowledge base.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use crate::base::Base;
+use crate::base::{Base, read_regular};
 use crate::library::Library;
 use crate::path::{PathError, RelPath};
 
@@ -69,7 +69,6 @@ fn add(base: &Base, path: &RelPath, text: &str) -> std::io::Result<()> {
 }
 
 fn is_same(base: &Base, path: &RelPath, text: &str) -> bool {
-    let mut there = String::new();
-    let read = base.open().and_then(|root| root.open(path.as_str())?.read_to_string(&mut there));
-    read.is_ok() && there == text
+    let there = base.open().ok().and_then(|root| read_regular(&root, path).ok());
+    there.is_some_and(|there| there == text.as_bytes())
 }

@@ -16,6 +16,7 @@ pub const MAX_DEPTH: usize = 20;
 #[serde(deny_unknown_fields)]
 pub struct DependenciesRequest {
     /// The node ID to analyze
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub node_id: String,
     /// `upstream`: what the node waits for; `downstream`: what waits for it
     #[serde(default)]

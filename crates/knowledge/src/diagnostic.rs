@@ -31,6 +31,8 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
+            // The base as a whole.
+            0 if self.path.is_empty() => write!(f, "{}", self.message),
             0 => write!(f, "{}: {}", self.path, self.message),
             line => write!(f, "{}:{line}: {}", self.path, self.message),
         }

@@ -22,7 +22,7 @@ use crate::snapshot::Snapshot;
 #[serde(deny_unknown_fields)]
 pub struct DiscoverRequest {
     /// Natural language description of the task the LLM is about to perform
-    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS), regex(pattern = r"\S"))]
     pub task_description: String,
     /// Optional categorization to improve matching
     pub task_type: Option<TaskType>,
@@ -167,11 +167,17 @@ impl Snapshot {
         let coverage = self.coverage();
         let partial = (!coverage.is_complete()).then(|| {
             format!(
-                "{} of {} nodes are compared by keywords only, until their vectors are computed",
+                "meaning: {} % ready; {} of {} nodes are compared by keywords only, until their \
+                 vectors are computed",
+                coverage.percent(),
                 coverage.total - coverage.embedded,
                 coverage.total
             )
         });
+        let partial = match (self.unavailable_message(), partial) {
+            (Some(unavailable), Some(partial)) => Some(format!("{unavailable}; {partial}")),
+            (unavailable, partial) => unavailable.or(partial),
+        };
         let empty = match (relevant, returned, request.token_budget) {
             (0, _, _) => Some(format!(
                 "No knowledge base entry found for \"{}\". Try search_knowledge with other words; \

@@ -18,6 +18,8 @@ pub enum Error {
     Path(#[from] PathError),
     #[error("`{name}` is empty")]
     Empty { name: &'static str },
+    #[error("`{name}` is `{given}`; it can be {}", known.join(", "))]
+    UnknownValue { name: &'static str, given: String, known: Vec<String> },
     #[error("`{name}` is {given}; it can be {min} to {max}")]
     OutOfRange { name: &'static str, given: usize, min: usize, max: usize },
     #[error(transparent)]
@@ -36,7 +38,9 @@ impl Error {
             Self::UnknownFile { .. } => "FILE_NOT_FOUND",
             Self::UnknownSection { .. } => "SECTION_NOT_FOUND",
             Self::Path(_) => "INVALID_PATH",
-            Self::Empty { .. } | Self::OutOfRange { .. } => "INVALID_ARGUMENT",
+            Self::Empty { .. } | Self::UnknownValue { .. } | Self::OutOfRange { .. } => {
+                "INVALID_ARGUMENT"
+            }
             Self::Embed(_) | Self::Index(_) => "INTERNAL",
         }
     }
@@ -60,6 +64,9 @@ impl Error {
             Self::UnknownBase { known, .. } => format!("there is {}", quoted(known, ", ")),
             Self::Path(_) => "paths are relative to the base's root, like `guides/SETUP.md`".into(),
             Self::Empty { name } => format!("give `{name}` a value"),
+            Self::UnknownValue { name, .. } => {
+                format!("choose one of these, or leave `{name}` out")
+            }
             Self::OutOfRange { name, min, max, .. } => {
                 format!("choose `{name}` between {min} and {max}, and ask again for the rest")
             }

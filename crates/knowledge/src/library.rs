@@ -1,22 +1,23 @@
 //! The knowledge bases of a process: reads files, maintains the indexes, hands out snapshots.
 
 use std::collections::HashSet;
-use std::io::Read;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use cap_std::fs::Dir;
-use rayon::prelude::*;
 
-use crate::base::{Base, MAX_FILE_BYTES};
+use crate::base::Base;
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::keyword::KeywordIndex;
 use crate::path::RelPath;
+use crate::reading::{FileSystem, Limits, LocalFiles, Reader};
 use crate::semantic::Semantic;
 use crate::snapshot::{File, Indexes, Snapshot};
+use crate::survey::{Reading, Survey, survey};
+
+pub use crate::reading::Progress;
 
 /// How long after the start [`Library::embed`] waits for the model.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,6 +29,8 @@ pub struct Library {
     semantic: Arc<ArcSwap<Semantic>>,
     generation: Generation,
     opened: Instant,
+    reader: Reader,
+    lag: Lag,
     /// Locked for the duration of a sync, so that syncs run one after another.
     writer: Mutex<Writer>,
 }
@@ -52,9 +55,29 @@ impl Generation {
     }
 }
 
+/// Since when the snapshot may differ from the files.
+#[derive(Default)]
+struct Lag(Mutex<Option<Instant>>);
+
+impl Lag {
+    fn begin(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    }
+
+    fn end(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn since(&self) -> Option<Instant> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 struct Writer {
     keyword: KeywordIndex,
     next_version: u64,
+    /// The diagnostics of the last sync, without those of documents.
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// The files that a sync found changed, as `base/path`.
@@ -76,9 +99,6 @@ impl Changes {
     }
 }
 
-/// Called with the number of files read and of all files.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
-
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
     #[error("no knowledge base is configured")]
@@ -89,15 +109,19 @@ pub enum LibraryError {
     Index(#[from] tantivy::TantivyError),
 }
 
-enum Reading {
-    Unchanged(File),
-    Parsed(Document),
-    Unreadable(Diagnostic),
-}
-
 impl Library {
     /// Reads all files of all bases.
     pub fn open(bases: Vec<Base>, progress: Progress<'_>) -> Result<Self, LibraryError> {
+        Self::open_on(Arc::new(LocalFiles), Limits::default(), bases, progress)
+    }
+
+    /// The same on another file system, or with other limits.
+    pub fn open_on(
+        files: Arc<dyn FileSystem>,
+        limits: Limits,
+        bases: Vec<Base>,
+        progress: Progress<'_>,
+    ) -> Result<Self, LibraryError> {
         if bases.is_empty() {
             return Err(LibraryError::NoBase);
         }
@@ -106,7 +130,8 @@ impl Library {
                 return Err(LibraryError::DuplicateBase(base.name().to_owned()));
             }
         }
-        let library = Self::empty(bases.into_iter().map(Arc::new).collect())?;
+        let bases = bases.into_iter().map(Arc::new).collect();
+        let library = Self { reader: Reader::new(files, limits), ..Self::empty(bases)? };
         library.sync(progress)?;
         Ok(library)
     }
@@ -121,7 +146,7 @@ impl Library {
                 files.push(writer.index(0, document)?);
             }
             files.sort_by(|a, b| a.document.path.cmp(&b.document.path));
-            library.replace_snapshot(&mut writer, files, Vec::new())?;
+            library.replace_snapshot(&mut writer, files, Survey::default())?;
         }
         Ok(library)
     }
@@ -137,7 +162,9 @@ impl Library {
             semantic,
             generation: Generation::default(),
             opened: Instant::now(),
-            writer: Mutex::new(Writer { keyword, next_version: 0 }),
+            reader: Reader::new(Arc::new(LocalFiles), Limits::default()),
+            lag: Lag::default(),
+            writer: Mutex::new(Writer { keyword, next_version: 0, diagnostics: Vec::new() }),
         })
     }
 
@@ -152,18 +179,21 @@ impl Library {
 
     /// Brings the library up to date with the files. Documents whose bytes did not change are kept.
     pub fn sync(&self, progress: Progress<'_>) -> Result<Changes, LibraryError> {
+        self.expect_changes();
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let (readings, diagnostics) = self.read_all(&before, progress);
-        let (files, mut diagnostics, changes) =
-            writer.apply(&self.bases, &before, readings, diagnostics)?;
-        // Without changes and new diagnostics the snapshot stays, and the indexer is not woken.
-        if changes.is_empty() && diagnostics.iter().all(|note| before.diagnostics().contains(note))
-        {
-            return Ok(changes);
+        let mut survey = survey(&self.reader, &self.bases, &before, progress);
+        let (files, changes) = writer.apply(&self.bases, &before, &mut survey)?;
+        let is_current = !survey.is_stalled();
+        survey.log_news(&before);
+        // Without changes and other diagnostics the snapshot stays, and the indexer is not woken.
+        if !changes.is_empty() || survey.diagnostics != writer.diagnostics {
+            writer.diagnostics.clone_from(&survey.diagnostics);
+            self.replace_snapshot(&mut writer, files, survey)?;
         }
-        diagnostics.dedup();
-        self.replace_snapshot(&mut writer, files, diagnostics)?;
+        if is_current {
+            self.lag.end();
+        }
         Ok(changes)
     }
 
@@ -171,14 +201,32 @@ impl Library {
         &self,
         writer: &mut Writer,
         files: Vec<File>,
-        diagnostics: Vec<Diagnostic>,
+        survey: Survey,
     ) -> Result<(), LibraryError> {
         let indexes =
             Indexes { keyword: writer.keyword.commit()?, semantic: self.semantic.clone() };
-        let snapshot = Snapshot::new(self.bases.clone(), files, indexes, diagnostics);
+        let snapshot = Snapshot::new(self.bases.clone(), files, indexes, survey.diagnostics)
+            .with_unavailable(survey.unavailable, survey.stalled_files);
         self.current.store(Arc::new(snapshot));
         self.generation.advance();
         Ok(())
+    }
+
+    /// Files may have changed. From now on until they are read, the library is behind them.
+    pub(crate) fn expect_changes(&self) {
+        self.lag.begin();
+    }
+
+    /// Whether the files could not be followed for a minute: some are not read, or a sync hangs.
+    pub fn is_behind(&self) -> bool {
+        self.lag.since().is_some_and(|since| since.elapsed() >= self.reader.limits.behind)
+    }
+
+    /// The folders that are read now. Those of a base that does not answer are left out.
+    pub(crate) fn folders(&self) -> HashSet<PathBuf> {
+        let bases = self.bases.iter().enumerate();
+        let listings = bases.filter_map(|(index, base)| self.reader.list(index, base));
+        listings.flat_map(|listing| listing.folders).collect()
     }
 
     /// The embedding of a short text; `None` without a model. Right after the start it waits for
@@ -209,88 +257,30 @@ impl Library {
     pub(crate) fn wake(&self) {
         self.generation.advance();
     }
-
-    fn read_all(
-        &self,
-        before: &Snapshot,
-        progress: Progress<'_>,
-    ) -> (Vec<(usize, Reading)>, Vec<Diagnostic>) {
-        let mut work: Vec<(usize, Arc<Dir>, RelPath)> = Vec::new();
-        let mut diagnostics = Vec::new();
-        for (b, base) in self.bases.iter().enumerate() {
-            let (paths, notes) = base.files();
-            diagnostics.extend(notes);
-            match base.open() {
-                Ok(dir) => {
-                    let dir = Arc::new(dir);
-                    work.extend(paths.into_iter().map(|path| (b, dir.clone(), path)));
-                }
-                Err(error) => {
-                    diagnostics.push(base.report("", format!("cannot be opened: {error}")));
-                }
-            }
-        }
-        let (done, total) = (AtomicUsize::new(0), work.len());
-        let readings = work
-            .into_par_iter()
-            .map(|(b, dir, path)| {
-                let reading = self.read(before, b, &dir, path);
-                progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-                (b, reading)
-            })
-            .collect();
-        (readings, diagnostics)
-    }
-
-    fn read(&self, before: &Snapshot, b: usize, dir: &Dir, path: RelPath) -> Reading {
-        let bytes = match bounded_read(dir, &path) {
-            Ok(bytes) => bytes,
-            Err(reason) => {
-                return Reading::Unreadable(self.bases[b].report(path.as_str(), reason));
-            }
-        };
-        match before.file(b, &path) {
-            Some(file) if file.document.hash == blake3::hash(&bytes) => {
-                Reading::Unchanged(file.clone())
-            }
-            _ => Reading::Parsed(Document::parse(path, &bytes)),
-        }
-    }
-}
-
-fn bounded_read(dir: &Dir, path: &RelPath) -> Result<Vec<u8>, String> {
-    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-    let file = dir.open(path.as_str()).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("is larger than {MAX_FILE_BYTES} bytes and is skipped"));
-    }
-    Ok(bytes)
 }
 
 impl Writer {
+    /// Indexes the documents that changed. Returns all files, sorted by base and path.
     fn apply(
         &mut self,
         bases: &[Arc<Base>],
         before: &Snapshot,
-        readings: Vec<(usize, Reading)>,
-        mut diagnostics: Vec<Diagnostic>,
-    ) -> Result<(Vec<File>, Vec<Diagnostic>, Changes), LibraryError> {
+        survey: &mut Survey,
+    ) -> Result<(Vec<File>, Changes), LibraryError> {
         let mut changes = Changes::default();
-        let mut files = Vec::with_capacity(readings.len());
+        let mut files = Vec::with_capacity(survey.readings.len());
         let name = |b: usize, path: &RelPath| format!("{}/{path}", bases[b].name());
-        for (base, reading) in readings {
+        for (base, reading) in survey.readings.drain(..) {
             match reading {
                 Reading::Unchanged(file) => files.push(file),
-                Reading::Unreadable(diagnostic) => diagnostics.push(diagnostic),
+                Reading::Unreadable(diagnostic) => survey.diagnostics.push(diagnostic),
                 Reading::Parsed(document) => {
                     let list = match before.file(base, &document.path) {
                         Some(_) => &mut changes.changed,
                         None => &mut changes.added,
                     };
                     list.push(name(base, &document.path));
-                    files.push(self.index(base, document)?);
+                    files.push(self.index(base, *document)?);
                 }
             }
         }
@@ -304,7 +294,8 @@ impl Writer {
                 changes.removed.push(name);
             }
         }
-        Ok((files, diagnostics, changes))
+        survey.diagnostics.dedup();
+        Ok((files, changes))
     }
 
     fn index(&mut self, base: usize, document: Document) -> Result<File, LibraryError> {

@@ -1,5 +1,7 @@
 //! Listing files with their metadata.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +101,9 @@ impl Snapshot {
         if let Some(base) = &request.base {
             self.base_index(base)?;
         }
+        let (kind, status) = (&request.filter_type, &request.filter_status);
+        self.check_filter("filter_type", kind.as_deref(), &KNOWN_TYPES, NodeRef::kind)?;
+        self.check_filter("filter_status", status.as_deref(), &KNOWN_STATUSES, NodeRef::status)?;
         let matches = |node: NodeRef<'_>| {
             request.filter_type.as_deref().is_none_or(|kind| node.kind() == kind)
                 && request.filter_status.as_deref().is_none_or(|status| node.status() == status)
@@ -112,8 +117,29 @@ impl Snapshot {
         Ok(ListResponse {
             knowledge_bases: page.map(|&root| Listed::of(root)).collect(),
             total_available: matching.len(),
-            message: matching.is_empty().then(|| self.empty_message(request)),
+            message: self
+                .unavailable_message()
+                .or_else(|| matching.is_empty().then(|| self.empty_message(request))),
         })
+    }
+
+    /// A value that can match nothing is an error. Files may hold other values than the known ones,
+    /// which are reported but kept, so those that a file holds are accepted as well.
+    fn check_filter<'a>(
+        &'a self,
+        name: &'static str,
+        given: Option<&str>,
+        known: &[&'static str],
+        of_node: impl Fn(NodeRef<'a>) -> &'a str,
+    ) -> Result<(), Error> {
+        let Some(given) = given.filter(|given| !known.contains(given)) else { return Ok(()) };
+        let held: BTreeSet<&str> = self.nodes().map(of_node).collect();
+        if held.contains(given) {
+            return Ok(());
+        }
+        let others = held.into_iter().filter(|value| !known.contains(value));
+        let known = known.iter().copied().chain(others).map(str::to_owned).collect();
+        Err(Error::UnknownValue { name, given: given.to_owned(), known })
     }
 
     fn empty_message(&self, request: &ListRequest) -> String {

@@ -26,7 +26,7 @@ const SNIPPET_CHARS: usize = 280;
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
     /// Search query (supports natural language)
-    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS), regex(pattern = r"\S"))]
     pub query: String,
     /// By matching words, by meaning, or by both
     #[serde(default)]
@@ -34,6 +34,7 @@ pub struct SearchRequest {
     /// Optional list of knowledge base IDs to search within: names of bases, ids or paths of
     /// files, ids of sections
     #[serde(default)]
+    #[schemars(inner(length(min = 1), regex(pattern = r"\S")))]
     pub scope: Vec<String>,
     /// Maximum number of results to return
     #[serde(default = "default_results")]
@@ -133,13 +134,10 @@ impl Snapshot {
         query: &PreparedQuery,
         is_empty: bool,
     ) -> Option<String> {
-        let coverage = self.coverage_by(&query.semantic);
-        if request.search_type != SearchType::Keyword && !coverage.is_complete() {
-            return Some(format!(
-                "{} of {} nodes have no vectors yet; they are found by keywords only",
-                coverage.total - coverage.embedded,
-                coverage.total
-            ));
+        let missing = [self.unavailable_message(), self.unready_message(request, query)];
+        let missing: Vec<String> = missing.into_iter().flatten().collect();
+        if !missing.is_empty() {
+            return Some(missing.join("; "));
         }
         is_empty.then(|| match query.keyword.terms.as_slice() {
             [] => format!("`{}` has no word to look for", request.query.trim()),
@@ -147,6 +145,21 @@ impl Snapshot {
                 let words: Vec<&str> = terms.iter().map(|term| term.word.as_str()).collect();
                 format!("no node has any of the words: {}", words.join(", "))
             }
+        })
+    }
+
+    /// What is missing because vectors are.
+    fn unready_message(&self, request: &SearchRequest, query: &PreparedQuery) -> Option<String> {
+        let coverage = self.coverage_by(&query.semantic);
+        let follows = match request.search_type {
+            SearchType::Keyword => return None,
+            SearchType::Hybrid => "they are found by keywords only",
+            SearchType::Semantic => "they cannot be found by meaning",
+        };
+        (!coverage.is_complete()).then(|| {
+            let (percent, total) = (coverage.percent(), coverage.total);
+            let missing = total - coverage.embedded;
+            format!("meaning: {percent} % ready; {missing} of {total} nodes have no vectors yet; {follows}")
         })
     }
 

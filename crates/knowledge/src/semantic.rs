@@ -4,24 +4,26 @@
 //! new computation. Snapshots never wait for them: a query uses those published so far.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kenning_embed::{Embedder, Passage};
 
 pub use kenning_embed::Embedded;
 
+pub use crate::model::{LoadingModel, ModelSource};
+
 use crate::library::{Library, Progress};
 use crate::node::NodeRef;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{File, Snapshot};
 use crate::text::plain;
 use crate::vectors::Vectors;
 
-/// Nodes that are embedded and cached in one batch.
+/// A batch is embedded and cached at once. It ends with this many nodes …
 const BATCH: usize = 64;
+/// … or bytes of text, which take a few seconds: that much is lost if the process is killed.
+const BATCH_BYTES: usize = 32 * 1024;
 /// How often vectors are published to queries while an index pass is running.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 
@@ -85,8 +87,8 @@ impl VectorCache for NoCache {
 pub(crate) struct Semantic {
     pub(crate) embedder: Option<Arc<Embedder>>,
     pub(crate) vectors: Vectors,
-    /// Versions of the documents all of whose nodes have vectors.
-    complete: HashSet<u64>,
+    /// How many nodes of a document have vectors, by its version.
+    embedded: HashMap<u64, usize>,
 }
 
 /// How many nodes have vectors.
@@ -100,50 +102,34 @@ impl Coverage {
     pub fn is_complete(self) -> bool {
         self.embedded == self.total
     }
+
+    /// Rounded down, so that 100 means complete.
+    pub fn percent(self) -> usize {
+        (self.embedded * 100).checked_div(self.total).unwrap_or(100)
+    }
 }
 
 impl Semantic {
     pub(crate) fn coverage(&self, snapshot: &Snapshot) -> Coverage {
-        let files = snapshot.files().iter();
-        let covered = files.filter(|file| self.complete.contains(&file.version));
+        let embedded = |file: &File| self.embedded.get(&file.version).copied().unwrap_or_default();
         Coverage {
-            embedded: covered.map(|file| file.document.sections.len()).sum(),
+            embedded: snapshot.files().iter().map(embedded).sum(),
             total: snapshot.node_count(),
         }
     }
 }
 
-/// Which model to use.
-#[derive(Debug, Clone, Default)]
-pub enum ModelSource {
-    #[default]
-    Bundled,
-    Folder(PathBuf),
-}
-
-impl ModelSource {
-    pub fn load(&self) -> Result<Arc<Embedder>, IndexError> {
-        Ok(Arc::new(match self {
-            Self::Bundled => Embedder::bundled()?,
-            Self::Folder(folder) => Embedder::load(folder)?,
-        }))
-    }
-
-    /// Loads the model on a thread, so that files can be read in the meantime.
-    pub fn start_loading(self) -> std::io::Result<LoadingModel> {
-        let thread = std::thread::Builder::new().name("model".to_owned());
-        Ok(LoadingModel(thread.spawn(move || self.load())?))
-    }
-}
-
-/// A model that is being loaded.
-#[derive(Debug)]
-pub struct LoadingModel(JoinHandle<Result<Arc<Embedder>, IndexError>>);
-
-impl LoadingModel {
-    fn wait(self) -> Result<Arc<Embedder>, IndexError> {
-        self.0.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
+/// How many nodes have vectors in the cache. Needs no model.
+pub fn cached_coverage(
+    snapshot: &Snapshot,
+    cache: &dyn VectorCache,
+    model: &str,
+) -> Result<Coverage, CacheError> {
+    let keys: Vec<TextKey> = snapshot.nodes().map(text_key).collect();
+    let distinct: HashSet<TextKey> = keys.iter().copied().collect();
+    let cached = cache.load(model, &distinct.into_iter().collect::<Vec<_>>())?;
+    let is_cached = |key: &&TextKey| cached.get(*key).is_some_and(Embedded::is_sound);
+    Ok(Coverage { embedded: keys.iter().filter(is_cached).count(), total: keys.len() })
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +138,8 @@ pub enum IndexError {
     Load(#[from] kenning_embed::LoadError),
     #[error(transparent)]
     Embed(#[from] kenning_embed::EmbedError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
 }
 
 /// Computes the vectors of all nodes and publishes them to the library.
@@ -162,6 +150,14 @@ pub struct Indexer {
     /// The vectors of all current nodes, by text.
     known: HashMap<TextKey, Arc<Embedded>>,
     on_new_nodes: Option<OnNewNodes>,
+    if_not_cached: IfNotCached,
+}
+
+/// What to do when the cache refuses vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IfNotCached {
+    KeepInMemory,
+    Fail,
 }
 
 /// Called with the nodes whose text was not in the cache. Not called for the first pass over an
@@ -193,7 +189,20 @@ impl Indexer {
         cache: Arc<dyn VectorCache>,
         embedder: Arc<Embedder>,
     ) -> Self {
-        Self { library, cache, embedder, known: HashMap::new(), on_new_nodes: None }
+        Self {
+            library,
+            cache,
+            embedder,
+            known: HashMap::new(),
+            on_new_nodes: None,
+            if_not_cached: IfNotCached::KeepInMemory,
+        }
+    }
+
+    /// For a run whose vectors are of use only in the cache: it ends if they cannot be stored.
+    #[must_use]
+    pub fn requiring_cache(self) -> Self {
+        Self { if_not_cached: IfNotCached::Fail, ..self }
     }
 
     pub fn model(&self) -> &str {
@@ -216,7 +225,7 @@ impl Indexer {
             }
         }
         let mut published = Instant::now();
-        for batch in missing.chunks(BATCH) {
+        for batch in batches(&missing) {
             self.compute(batch)?;
             pass.computed += batch.len();
             progress(pass.computed, missing.len());
@@ -287,6 +296,9 @@ impl Indexer {
         let entries: Vec<(TextKey, &Embedded)> =
             batch.iter().map(|(key, _)| *key).zip(&embedded).collect();
         if let Err(error) = self.cache.save(self.embedder.fingerprint(), &entries) {
+            if self.if_not_cached == IfNotCached::Fail {
+                return Err(error.into());
+            }
             tracing::warn!(%error, "cannot write the vector cache; keeping vectors in memory only");
         }
         for ((key, _), embedded) in batch.iter().zip(embedded) {
@@ -297,19 +309,17 @@ impl Indexer {
 
     /// Makes the vectors computed so far available to queries.
     fn publish(&self, snapshot: &Snapshot, nodes: &[(TextKey, NodeRef<'_>)]) {
-        let mut complete: HashSet<u64> = snapshot.files().iter().map(|file| file.version).collect();
+        let mut embedded: HashMap<u64, usize> = HashMap::with_capacity(snapshot.file_count());
         let mut embedded_nodes = Vec::with_capacity(nodes.len());
         for (key, node) in nodes {
-            match self.known.get(key) {
-                Some(embedded) => embedded_nodes.push((node.key(), embedded.clone())),
-                None => {
-                    complete.remove(&node.file().version);
-                }
+            if let Some(vectors) = self.known.get(key) {
+                embedded_nodes.push((node.key(), vectors.clone()));
+                *embedded.entry(node.file().version).or_default() += 1;
             }
         }
         let vectors = Vectors::new(embedded_nodes);
         let embedder = Some(self.embedder.clone());
-        self.library.publish(Semantic { embedder, vectors, complete });
+        self.library.publish(Semantic { embedder, vectors, embedded });
     }
 }
 
@@ -379,6 +389,23 @@ fn run(
         }
     }
     Ok(())
+}
+
+fn batches<'a, 'b>(
+    mut nodes: &'a [(TextKey, NodeRef<'b>)],
+) -> impl Iterator<Item = &'a [(TextKey, NodeRef<'b>)]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |(_, node): &&(TextKey, NodeRef<'_>)| {
+            let had = bytes;
+            bytes += node.body().len();
+            had < BATCH_BYTES
+        };
+        let length = nodes.iter().take(BATCH).take_while(fits).count();
+        let (batch, rest) = nodes.split_at(length);
+        nodes = rest;
+        (!batch.is_empty()).then_some(batch)
+    })
 }
 
 /// All nodes with the keys of their texts.

@@ -2,6 +2,7 @@
 //! may change while it runs.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -34,6 +35,41 @@ pub struct Snapshot {
     /// Computed once for every published set of vectors.
     coverage: ArcSwapOption<(Weak<Semantic>, Coverage)>,
     diagnostics: Vec<Diagnostic>,
+    unavailable: Vec<Unavailable>,
+    stalled_files: usize,
+}
+
+/// A base whose folder cannot be read now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    pub(crate) base: usize,
+    pub name: String,
+    /// Why, and what follows.
+    pub message: String,
+    /// Whether the files are served as they were before: the folder may only be slow.
+    pub keeps_files: bool,
+}
+
+impl Unavailable {
+    pub(crate) fn unreadable(index: usize, base: &Base, error: &std::io::Error) -> Self {
+        let problem = match error.kind() {
+            ErrorKind::NotFound => "is gone".to_owned(),
+            _ => format!("cannot be read ({error})"),
+        };
+        let follows = format!("{problem}; nothing in it is found until it is back");
+        Self::new(index, base, &follows, false)
+    }
+
+    pub(crate) fn stalled(index: usize, base: &Base) -> Self {
+        let follows = "does not answer; its files are served as they were read before";
+        Self::new(index, base, follows, true)
+    }
+
+    fn new(base: usize, of: &Base, follows: &str, keeps_files: bool) -> Self {
+        let (name, root) = (of.name().to_owned(), of.root().display());
+        let message = format!("the folder of knowledge base `{name}`, `{root}`, {follows}");
+        Self { base, name, message, keeps_files }
+    }
 }
 
 /// The keyword index of this snapshot, and the vectors published so far.
@@ -95,6 +131,8 @@ impl Snapshot {
             indexes,
             coverage: ArcSwapOption::empty(),
             diagnostics,
+            unavailable: Vec::new(),
+            stalled_files: 0,
         };
         let (graph, problems) = Graph::of(&snapshot);
         snapshot.graph = graph;
@@ -112,6 +150,31 @@ impl Snapshot {
     /// Problems for authors to fix, sorted by base, path and line.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
+    }
+
+    pub(crate) fn with_unavailable(
+        self,
+        unavailable: Vec<Unavailable>,
+        stalled_files: usize,
+    ) -> Self {
+        Self { unavailable, stalled_files, ..self }
+    }
+
+    /// The bases whose folders cannot be read.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
+    }
+
+    /// How many files the file system did not hand out when it was asked last.
+    pub fn stalled_files(&self) -> usize {
+        self.stalled_files
+    }
+
+    /// What an answer from this snapshot lacks because of folders that cannot be read.
+    pub(crate) fn unavailable_message(&self) -> Option<String> {
+        let messages: Vec<&str> =
+            self.unavailable.iter().map(|base| base.message.as_str()).collect();
+        (!messages.is_empty()).then(|| messages.join("; "))
     }
 
     pub(crate) fn keyword(&self) -> &KeywordSearcher {

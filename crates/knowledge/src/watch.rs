@@ -96,6 +96,7 @@ fn run(
     on_change: &impl Fn(Changes),
 ) {
     while watches.wait(events) {
+        library.expect_changes();
         watches.wait_for_quiet(events);
         // Files may be added to a new folder before it is watched: sync until no folder is new.
         loop {
@@ -109,6 +110,7 @@ fn run(
                 break;
             }
         }
+        watches.retries = library.snapshot().stalled_files() > 0;
     }
 }
 
@@ -119,16 +121,18 @@ struct Watches {
     watched: HashSet<PathBuf>,
     /// Folders that cannot be watched and have to be polled.
     unwatchable: HashSet<PathBuf>,
+    /// Whether files could not be read and have to be tried again.
+    retries: bool,
 }
 
 impl Watches {
     fn new(notifier: Option<Weak<Mutex<RecommendedWatcher>>>) -> Self {
-        Self { notifier, watched: HashSet::new(), unwatchable: HashSet::new() }
+        Self { notifier, watched: HashSet::new(), unwatchable: HashSet::new(), retries: false }
     }
 
     /// Blocks until it is time to sync; `false` when the watcher was dropped.
     fn wait(&mut self, events: &Receiver<FileEvent>) -> bool {
-        let first = if self.notifier.is_some() && self.unwatchable.is_empty() {
+        let first = if self.notifier.is_some() && self.unwatchable.is_empty() && !self.retries {
             events.recv().map_err(RecvTimeoutError::from)
         } else {
             events.recv_timeout(POLL)
@@ -167,8 +171,7 @@ impl Watches {
             return false;
         };
         let mut notifier = notifier.lock().unwrap_or_else(PoisonError::into_inner);
-        let read: HashSet<PathBuf> =
-            library.bases().iter().flat_map(|base| base.folders()).collect();
+        let read = library.folders();
         for gone in self.watched.difference(&read) {
             // Fails if the folder was removed, and its watch with it.
             let _ = notifier.unwatch(gone);

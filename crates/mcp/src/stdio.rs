@@ -4,6 +4,7 @@ use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use crate::lines::LineTransport;
 use crate::server::Server;
 
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +43,8 @@ pub async fn serve_over(
     let server = server.for_client();
     let _disconnect = server.disconnect_on_drop();
     // The session cancels its token when it ends; a child token keeps the other sessions alive.
-    let opened = server.serve_with_ct((reader, writer), stop.child_token()).await;
+    let transport = LineTransport::new(reader, writer, MAX_LINE);
+    let opened = server.serve_with_ct(transport, stop.child_token()).await;
     let running = match opened {
         Ok(running) => running,
         // A client may disconnect before it says anything.

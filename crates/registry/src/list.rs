@@ -39,12 +39,13 @@ pub struct ListRequest {
     /// skills
     pub group_by: Option<GroupBy>,
     /// A question, such as `who can deploy to kubernetes?`: the answer is ranked, best first
-    #[schemars(length(min = 1, max = MAX_QUERY))]
+    #[schemars(length(min = 1, max = MAX_QUERY), regex(pattern = r"\S"))]
     pub query: Option<String>,
     /// Maximum number of groups; 1,000 unless said otherwise, 20 with a query
     #[schemars(range(min = 1, max = MAX_GROUPS))]
     pub max_results: Option<usize>,
     /// For the next page, the `next_cursor` of this one
+    #[schemars(length(min = 1, max = MAX_NAME), regex(pattern = NAME_PATTERN))]
     pub cursor: Option<String>,
 }
 

@@ -12,6 +12,8 @@ use serde::Deserialize;
 use crate::{Error, Layers, Sources, parse_age};
 
 const MAX_CONCURRENT_REQUESTS: usize = 256;
+/// A day: a deadline beyond it is none.
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 
 #[derive(Debug, Deserialize)]
 pub struct Settings {
@@ -45,6 +47,7 @@ pub struct NamedBase {
 pub struct Index {
     pub storage_path: PathBuf,
     pub model_path: PathBuf,
+    pub background: bool,
     pub embedding_model: String,
     pub embedding_dimensions: usize,
     pub similarity_metric: String,
@@ -131,6 +134,11 @@ pub struct Server {
     pub attach: bool,
     pub require_token: bool,
     pub max_concurrent_requests: usize,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    pub head_timeout_seconds: u64,
+    pub body_timeout_seconds: u64,
+    pub idle_timeout_seconds: u64,
     pub drain_seconds: u64,
     pub grace_seconds: u64,
 }
@@ -221,6 +229,17 @@ impl Settings {
         if self.server.max_concurrent_requests > MAX_CONCURRENT_REQUESTS {
             let problem = format!("it must be at most {MAX_CONCURRENT_REQUESTS}");
             return Err(layers.fault("server.max_concurrent_requests", &problem));
+        }
+        let server = &self.server;
+        for (key, seconds) in [
+            ("server.head_timeout_seconds", server.head_timeout_seconds),
+            ("server.body_timeout_seconds", server.body_timeout_seconds),
+            ("server.idle_timeout_seconds", server.idle_timeout_seconds),
+        ] {
+            if !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds) {
+                let problem = format!("it must be 1 to {MAX_TIMEOUT_SECONDS} seconds");
+                return Err(layers.fault(key, &problem));
+            }
         }
         Ok(())
     }

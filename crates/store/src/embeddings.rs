@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, QueryBuilder, SqliteConnection};
 
 use crate::engine::{Engine, Tx, from_row, on};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, private};
 
 /// Texts per statement.
 const BATCH: usize = 500;
@@ -114,8 +114,11 @@ impl Store {
     /// Writes all embeddings to a new file that another machine can import. It is an `SQLite`
     /// file for either kind of store.
     pub fn export_embeddings(&self, to: &Path) -> Result<Transferred, StoreError> {
+        // Vectors tell of the texts that they were computed from.
+        private::open_private(to)
+            .map_err(|source| StoreError::Folder { path: to.to_path_buf(), source })?;
         self.runtime().block_on(async {
-            let mut file = open_file(to, FileUse::Create).await?;
+            let mut file = open_file(to, FileUse::Write).await?;
             sqlx::query(FILE_TABLE).execute(&mut file).await?;
             let mut from = self.pool.read().await?;
             let mut entries = 0;
@@ -159,7 +162,7 @@ impl Store {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileUse {
-    Create,
+    Write,
     Read,
 }
 
@@ -169,10 +172,7 @@ const FILE_TABLE: &str = "CREATE TABLE embeddings (model TEXT NOT NULL, text_key
 
 async fn open_file(path: &Path, for_use: FileUse) -> Result<SqliteConnection, sqlx::Error> {
     let options = SqliteConnectOptions::new().filename(path);
-    let options = match for_use {
-        FileUse::Create => options.create_if_missing(true),
-        FileUse::Read => options.read_only(true),
-    };
+    let options = options.read_only(for_use == FileUse::Read);
     SqliteConnection::connect_with(&options).await
 }
 

@@ -6,9 +6,10 @@
 //! understand (numbered parameters, `ON CONFLICT`, `RETURNING`, `FILTER`); the few differences are
 //! the functions in this file.
 
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -16,7 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
 use crate::location::Location;
-use crate::{FILE, LOCK_FILE, StoreError, migrations};
+use crate::{FILE, LOCK_FILE, StoreError, migrations, private};
 
 /// How long to wait for another process that writes to the `SQLite` file. Shorter than a request may
 /// take, so that its caller learns what is wrong.
@@ -87,25 +88,29 @@ pub(crate) enum Lock<'a> {
 }
 
 impl Pool {
-    pub(crate) async fn open(location: &Location) -> Result<Self, StoreError> {
+    /// `write_failed` is set when a transaction of a file fails so that its connection is closed.
+    pub(crate) async fn open(
+        location: &Location,
+        write_failed: &Arc<AtomicBool>,
+    ) -> Result<Self, StoreError> {
         match location {
-            Location::Folder(folder) => Self::open_sqlite(folder).await,
+            Location::Folder(folder) => Self::open_sqlite(folder, write_failed.clone()).await,
             Location::Postgres(options) => {
                 Self::open_postgres((**options).clone(), location.to_string()).await
             }
         }
     }
 
-    async fn open_sqlite(folder: &Path) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| StoreError::Folder { path: folder.to_path_buf(), source })?;
+    async fn open_sqlite(folder: &Path, write_failed: Arc<AtomicBool>) -> Result<Self, StoreError> {
+        let refused = |path: &Path, source| StoreError::Folder { path: path.to_path_buf(), source };
+        private::create_folder(folder).map_err(|source| refused(folder, source))?;
         let path = folder.join(FILE);
         let place = path.display().to_string();
         // Held during migration, so that one of several starting processes applies it.
         let lock = folder.join(LOCK_FILE);
-        let refused = |source| StoreError::Folder { path: lock.clone(), source };
-        let lock = File::create(&lock).map_err(refused)?;
+        let lock = private::open_private(&lock).map_err(|source| refused(&lock, source))?;
         lock.lock()?;
+        private::create_database(folder).map_err(|source| refused(&path, source))?;
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(true)
@@ -113,7 +118,7 @@ impl Pool {
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT);
-        let opened = SqlitePoolOptions::new().max_connections(4).connect_with(options).await;
+        let opened = sqlite_pool(write_failed).connect_with(options).await;
         let pool = opened.map_err(|source| StoreError::Open { place: place.clone(), source })?;
         let migrated = migrations::sqlite().run(&pool).await;
         migrated.map_err(|source| StoreError::migrating(place, source))?;
@@ -171,6 +176,25 @@ impl Pool {
             }
         })
     }
+}
+
+/// A connection whose transaction could not be rolled back is closed. `SQLite` itself rolls back when
+/// a disk is full, and the `ROLLBACK` that follows fails; such a connection would refuse every write
+/// from then on, because `sqlx` takes it for one in a transaction. `PostgreSQL` leaves every
+/// rollback to the client.
+fn sqlite_pool(write_failed: Arc<AtomicBool>) -> SqlitePoolOptions {
+    SqlitePoolOptions::new().max_connections(4).after_release(move |connection, _| {
+        let write_failed = write_failed.clone();
+        Box::pin(async move {
+            // Waits for a rollback that a dropped transaction has started.
+            connection.ping().await?;
+            let is_usable = !connection.is_in_transaction();
+            if !is_usable {
+                write_failed.store(true, Ordering::Relaxed);
+            }
+            Ok(is_usable)
+        })
+    })
 }
 
 /// Connects without the pool, which would retry until its timeout and then hide the reason.
@@ -243,6 +267,10 @@ impl Tx<'_> {
 mod tests {
     use super::*;
 
+    async fn open(folder: &Path) -> Pool {
+        Pool::open(&Location::Folder(folder.to_path_buf()), &Arc::default()).await.unwrap()
+    }
+
     async fn synchronous(mut tx: Tx<'_>) -> i64 {
         on!(&mut tx, |tx| {
             let level = "SELECT synchronous FROM pragma_synchronous";
@@ -254,10 +282,33 @@ mod tests {
     #[tokio::test]
     async fn each_write_sets_its_own_durability() {
         let folder = tempfile::TempDir::new().unwrap();
-        let pool = Pool::open(&Location::Folder(folder.path().to_path_buf())).await.unwrap();
+        let pool = open(folder.path()).await;
         for _ in 0..5 {
             assert_eq!(synchronous(pool.write_durably().await.unwrap()).await, 2);
             assert_eq!(synchronous(pool.write().await.unwrap()).await, 1);
+        }
+    }
+
+    /// Fails as on a full disk: the file may not grow.
+    async fn write_without_space(pool: &Pool) -> sqlx::Error {
+        let mut tx = pool.write().await.unwrap();
+        let Engine::Sqlite(tx) = &mut tx else { panic!("this is SQLite") };
+        sqlx::query("PRAGMA max_page_count = 1").execute(&mut **tx).await.unwrap();
+        let write = "INSERT INTO embeddings (model, text_key, windows, vectors) \
+                     VALUES ('m', x'01', x'', zeroblob(1000000))";
+        sqlx::query(write).execute(&mut **tx).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_write_succeeds_at_once_after_one_that_found_no_space() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let pool = open(folder.path()).await;
+        for _ in 0..10 {
+            let error = write_without_space(&pool).await;
+            assert_eq!(crate::NotReady::from(&error), crate::NotReady::Full, "{error}");
+            let mut tx = pool.write().await.unwrap();
+            tx.notify_registry_change().await.unwrap();
+            tx.commit().await.unwrap();
         }
     }
 }

@@ -6,7 +6,8 @@
 //! ([`tokens`]). [`location`] is the address of a store, [`migrations`] creates and changes its
 //! tables, [`engine`] runs one set of statements on both databases, [`watch`] notifies of changes
 //! by other processes, [`transfer`] exports and imports the registry, [`open_read_only`] opens a
-//! store without changing it.
+//! store without changing it, [`private`] keeps other users out of its files, [`readiness`] checks
+//! that it can be used.
 //!
 //! It has its own async runtime, so that the domain crates need none.
 
@@ -16,6 +17,8 @@ mod gaps;
 mod location;
 mod migrations;
 mod open_read_only;
+mod private;
+mod readiness;
 mod registry;
 mod tokens;
 mod transfer;
@@ -24,17 +27,18 @@ mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use sqlx::migrate::MigrateError;
-use sqlx::sqlite::SqliteError;
 use tokio::runtime::Runtime;
 
-use engine::{Pool, on};
+use engine::Pool;
 
 pub use embeddings::Transferred;
 pub use location::{Location, LocationError};
 pub use open_read_only::{ReadOnly, Schema};
+pub use private::{Exposed, ExposedKind, exposed};
+pub use readiness::NotReady;
 pub use tokens::TokenRecord;
 pub use transfer::{ImportError, RegistryTransferred};
 pub use watch::Subscription;
@@ -49,6 +53,9 @@ pub struct Store {
     runtime: Option<Runtime>,
     place: String,
     usage: Arc<usage::UnwrittenUsage>,
+    check: readiness::Check,
+    /// Whether a write failed and none of the checks since has succeeded.
+    write_failed: Arc<AtomicBool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -87,14 +94,9 @@ impl StoreError {
     }
 }
 
-/// Whether `SQLite` reports a corrupt file: primary result codes 11 and 26, in the lowest byte.
+/// Whether `SQLite` reports a corrupt file.
 fn is_damaged(error: &sqlx::Error) -> bool {
-    let sqlx::Error::Database(error) = error else { return false };
-    if error.try_downcast_ref::<SqliteError>().is_none() {
-        return false;
-    }
-    let code = error.code().and_then(|code| code.parse::<u32>().ok());
-    code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
+    matches!(readiness::sqlite_code(error), Some(11 | 26))
 }
 
 /// Why nothing was changed: a rule of the domain crate, or the database.
@@ -118,9 +120,18 @@ impl Store {
     /// Opens the store at `location` and applies missing migrations.
     pub fn connect(location: &Location) -> Result<Self, StoreError> {
         let runtime = Self::start_runtime()?;
-        let pool = runtime.block_on(Pool::open(location))?;
+        let write_failed = Arc::default();
+        let pool = runtime.block_on(Pool::open(location, &write_failed))?;
         let place = Self::place_of(location);
-        Ok(Self { pool, runtime: Some(runtime), place, usage: Arc::default() })
+        let mut store = Self::new(pool, runtime, place);
+        store.write_failed = write_failed;
+        Ok(store)
+    }
+
+    fn new(pool: Pool, runtime: Runtime, place: String) -> Self {
+        let check = readiness::Check::default();
+        let (usage, write_failed) = (Arc::default(), Arc::default());
+        Self { pool, runtime: Some(runtime), place, usage, check, write_failed }
     }
 
     fn start_runtime() -> std::io::Result<Runtime> {
@@ -141,14 +152,6 @@ impl Store {
     /// The location, without a password.
     pub fn place(&self) -> &str {
         &self.place
-    }
-
-    /// Whether the database answers within `patience`.
-    pub fn answers(&self, patience: Duration) -> bool {
-        let asked =
-            async { on!(&self.pool, |pool| sqlx::query("SELECT 1").execute(pool).await.map(drop)) };
-        let answered = async { tokio::time::timeout(patience, asked).await };
-        self.runtime().block_on(answered).is_ok_and(|answer| answer.is_ok())
     }
 
     fn runtime(&self) -> &Runtime {

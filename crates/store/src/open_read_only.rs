@@ -42,8 +42,7 @@ impl Store {
             let found = pool.schema().await.map_err(refused)?;
             Ok::<_, StoreError>((pool, Schema { found, known: migrations::latest() }))
         })?;
-        let store = Self { pool, runtime: Some(runtime), place, usage: std::sync::Arc::default() };
-        Ok(ReadOnly::Present { store, schema })
+        Ok(ReadOnly::Present { store: Self::new(pool, runtime, place), schema })
     }
 }
 

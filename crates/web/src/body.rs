@@ -1,21 +1,19 @@
 //! Reading bodies and queries, within bounds.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::StatusCode;
 use http_body_util::BodyExt;
 use percent_encoding::percent_decode_str;
 
+use crate::connections::came_too_late;
 use crate::problem::Problem;
 
 /// The largest body of a request, in bytes.
 pub(crate) const MAX_BODY: usize = 4 * 1024 * 1024;
 /// Beyond this the rest of a body that is too large is not even read.
 const MAX_DISCARDED: usize = 128 * 1024 * 1024;
-/// How long a client may take to send a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The pairs of a query, which must be UTF-8.
 pub(crate) fn query(query: &str) -> Result<Vec<(String, String)>, Problem> {
@@ -34,21 +32,13 @@ pub(crate) fn query(query: &str) -> Result<Vec<(String, String)>, Problem> {
 }
 
 /// The whole body, if it is not too large and arrives in time.
-pub(crate) async fn read(body: Body, max: usize) -> Result<Vec<u8>, Problem> {
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body, max)).await {
-        Ok(read) => read,
-        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
-    }
-}
-
+///
 /// Most clients read the response only after they have sent everything, so the rest of a body that
 /// is too large is read and discarded, up to a point.
-async fn collect(mut body: Body, max: usize) -> Result<Vec<u8>, Problem> {
+pub(crate) async fn read(mut body: Body, max: usize) -> Result<Vec<u8>, Problem> {
     let (mut bytes, mut size) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else {
-            return Err(Problem::new(StatusCode::BAD_REQUEST, "the body is cut off"));
-        };
+        let frame = frame.map_err(failed)?;
         let Ok(data) = frame.into_data() else { continue };
         size += data.len();
         if size <= max {
@@ -62,4 +52,11 @@ async fn collect(mut body: Body, max: usize) -> Result<Vec<u8>, Problem> {
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
     Ok(bytes)
+}
+
+fn failed(error: axum::Error) -> Problem {
+    if came_too_late(error) {
+        return Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+    }
+    Problem::new(StatusCode::BAD_REQUEST, "the body is cut off")
 }

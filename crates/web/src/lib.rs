@@ -3,7 +3,8 @@
 //! [`rest`] serves the operations of `kenning-app`, [`openapi`] documents them. [`pages`] are HTML
 //! for people. [`ingest`] takes events that were recorded elsewhere. [`auth`] checks every request,
 //! by [`token`] wherever the server is not on a loopback address; [`login_throttle`] slows down
-//! clients that guess tokens. [`monitoring`] is health, metrics, traces and shutdown. Errors outside
+//! clients that guess tokens, and [`connections`] bounds what clients
+//! hold open. [`monitoring`] is health, metrics, traces and shutdown. Errors outside
 //! of an operation's contract are a [`problem`].
 //!
 //! This crate translates. What an answer says is decided behind the operations, in the domain
@@ -11,6 +12,7 @@
 
 mod auth;
 mod body;
+mod connections;
 mod ingest;
 mod login_throttle;
 mod monitoring;
@@ -22,5 +24,6 @@ mod site;
 pub mod token;
 
 pub use auth::{AccessPolicy, Grant, TokenStore, TokenStoreError};
-pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown};
+pub use connections::ConnectionLimits;
+pub use monitoring::{AdoptTrace, Health, Monitoring, Shutdown, StoreHealth};
 pub use site::{Mount, Site};

@@ -117,7 +117,7 @@ fn hash(token: &str) -> Hash {
 }
 
 /// An IPv6 client usually has a whole /64, so that counts as one address.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use kenning_app::Refused;
 use serde_json::json;
@@ -15,9 +15,12 @@ pub(crate) struct Problem {
     retry_after: u64,
 }
 
+/// How long to wait if nothing is known about it, in seconds.
+pub(crate) const RETRY_AFTER: u64 = 1;
+
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), retry_after: 1 }
+        Self { status, detail: detail.into(), retry_after: RETRY_AFTER }
     }
 
     pub(crate) fn retry_after(self, wait: Duration) -> Self {
@@ -60,12 +63,15 @@ impl IntoResponse for Problem {
                 let scheme = HeaderValue::from_static("Bearer");
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
             }
-            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                let seconds = HeaderValue::from(self.retry_after);
-                response.headers_mut().insert(header::RETRY_AFTER, seconds);
-            }
-            _ => {}
+            status => add_retry_after(status, self.retry_after, response.headers_mut()),
         }
         response
+    }
+}
+
+/// Says when to try again, in seconds, with a status that invites it.
+pub(crate) fn add_retry_after(status: StatusCode, seconds: u64, headers: &mut HeaderMap) {
+    if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
 }

@@ -1,17 +1,17 @@
 //! All routes of the server, and how they are served.
 
-use std::net::SocketAddr;
-
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use axum::serve::ListenerExt;
 use axum::{Extension, Router};
 use kenning_app::AppState;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::auth::{AccessPolicy, Authenticator, Grant, authenticate, not_allowed};
+use crate::body;
+use crate::connections::{self, ConnectionLimits};
 use crate::monitoring::{Monitor, Monitoring};
 use crate::pages::FormKey;
 use crate::problem::Problem;
@@ -35,23 +35,17 @@ pub struct Site {
     /// Whether all changes are refused, whatever token is presented.
     pub read_only: bool,
     pub monitoring: Monitoring,
+    pub connections: ConnectionLimits,
 }
 
 impl Site {
     /// Serves on `listener` until shutdown, and then finishes the requests under way.
     pub async fn serve(self, listener: TcpListener) -> std::io::Result<()> {
-        // Without this every streamed answer waits some 40 ms for the client's delayed ACK.
-        let listener = listener.tap_io(|stream| {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY could not be set");
-            }
-        });
         let key = FormKey::new().map_err(|error| std::io::Error::other(error.to_string()))?;
         let shutdown = self.monitoring.shutdown.clone();
-        let closing = shutdown.closing().cancelled_owned();
-        let service = self.router(key).into_make_service_with_connect_info::<SocketAddr>();
-        let serving = axum::serve(listener, service).with_graceful_shutdown(closing);
-        shutdown.bound(serving.into_future()).await
+        let (limits, closing) = (self.connections, shutdown.closing());
+        shutdown.bound(connections::serve(listener, self.router(key), limits, closing)).await;
+        Ok(())
     }
 
     fn router(self, key: FormKey) -> Router {
@@ -86,7 +80,13 @@ fn by_scope(mount: Mount) -> Router {
             Scope::Read => read,
             Scope::Ingest => return not_allowed(grant.scope).into_response(),
         };
-        match router.oneshot(request).await {
+        // The other adapter would wait for a body without an answer that says so.
+        let (parts, sent) = request.into_parts();
+        let sent = match body::read(sent, body::MAX_BODY).await {
+            Ok(sent) => sent,
+            Err(problem) => return problem.into_response(),
+        };
+        match router.oneshot(Request::from_parts(parts, Body::from(sent))).await {
             Ok(response) => response,
             Err(never) => match never {},
         }

@@ -9,6 +9,7 @@ mod scaling;
 mod servers;
 mod sink;
 mod stack;
+mod start;
 mod wrap;
 
 use std::fs;
@@ -35,7 +36,8 @@ struct Scale {
 /// Measures a section and returns its tables.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 12] = [
+const SECTIONS: [(&str, Measure); 13] = [
+    ("start", start::measure),
     ("stack", stack::measure),
     ("servers", servers::measure),
     ("scale", scale),

@@ -4,10 +4,12 @@
 //!
 //! [`documents`] changes the files and knows which version was current when; [`outages`] stops the
 //! database; [`servers`] starts the servers; [`worker`] and [`events`] are the load; [`report`] collects
-//! the measurements and decides whether the run passed.
+//! the measurements and decides whether the run passed. [`load`] is another scenario: one server with
+//! hundreds of connections.
 
 mod documents;
 mod events;
+mod load;
 mod outages;
 mod report;
 mod servers;
@@ -39,12 +41,26 @@ const LOCK: &str = "no thread panics while it holds the lock";
 pub(crate) struct Options {
     length: Duration,
     build: Build,
+    profile: Profile,
+}
+
+/// What a run is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Profile {
+    /// Several servers, changing files and a database that stops.
+    Faults,
+    /// One server with hundreds of connections.
+    Load,
 }
 
 impl Options {
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self { length: Duration::from_mins(30), build: Build::Debug };
-        let mut words = words.iter();
+        let mut options =
+            Self { length: Duration::from_mins(30), build: Build::Debug, profile: Profile::Faults };
+        if words.contains(&"--load") {
+            (options.profile, options.length) = (Profile::Load, Duration::from_mins(10));
+        }
+        let mut words = words.iter().filter(|word| **word != "--load");
         while let Some(word) = words.next() {
             let mut number = || -> Result<u64> {
                 let number = words.next().with_context(|| format!("{word} needs a number"))?;
@@ -54,7 +70,9 @@ impl Options {
                 "--minutes" => options.length = Duration::from_secs(60 * number()?),
                 "--seconds" => options.length = Duration::from_secs(number()?),
                 "--release" => options.build = Build::Release,
-                other => bail!("unknown option `{other}`; use --minutes, --seconds or --release"),
+                other => {
+                    bail!("unknown option `{other}`; use --load, --minutes, --seconds or --release")
+                }
             }
         }
         ensure!(options.length >= Duration::from_secs(10), "a soak test takes at least 10 seconds");
@@ -118,22 +136,71 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    fn new(documents: Documents) -> Self {
+        Self {
+            started: Instant::now(),
+            finished: AtomicBool::new(false),
+            documents,
+            outages: Outages::default(),
+            measurements: Mutex::default(),
+        }
+    }
+
+    /// Records the memory of these processes until the end of the run, which it declares.
+    fn watch_memory(&self, processes: &[(u32, &'static str)], length: Duration) {
+        while self.now() < length {
+            for (pid, name) in processes {
+                let mb = process::memory_mb(*pid);
+                self.record(|measurements| measurements.memory(name, self.now(), mb));
+            }
+            self.pause(Duration::from_secs(1));
+        }
+        self.finished.store(true, Ordering::Relaxed);
+    }
+
+    fn finish(&self, options: Options, folder: &Path) -> Result<()> {
+        let name = match options.profile {
+            Profile::Faults => "soak",
+            Profile::Load => "soak-load",
+        };
+        let path = root().join(format!("target/{name}.json"));
+        let failures =
+            self.record(|measurements| measurements.finish(options, self.outages.total(), &path))?;
+        if failures.is_empty() {
+            return Ok(());
+        }
+        keep_logs(folder)?;
+        bail!("the soak test failed: {}", failures.join("; "))
+    }
+}
+
 pub(crate) fn run(options: Options) -> Result<()> {
     options.build.compile()?;
     let folder = tempfile::tempdir()?;
+    match options.profile {
+        Profile::Faults => run_faults(options, folder.path()),
+        Profile::Load => run_load(options, folder.path()),
+    }
+}
+
+fn run_load(options: Options, folder: &Path) -> Result<()> {
+    let documents = Documents::create(&folder.join("base"))?;
+    let server = load::start(options, folder, &documents.folder)?;
+    let scenario = Scenario::new(documents);
+    load::run(&scenario, &server, options.length)?;
+    load::stop(&scenario, server);
+    scenario.finish(options, folder)
+}
+
+fn run_faults(options: Options, folder: &Path) -> Result<()> {
     // The database stops and crashes, but the machine does not, so nothing has to reach the disk.
     let postgres = Postgres::start(&["fsync=off"]);
     let store = postgres.database();
-    let documents = Documents::create(&folder.path().join("base"))?;
-    let (servers, mut workers) = Servers::start(options, folder.path(), &documents.folder, &store)?;
+    let documents = Documents::create(&folder.join("base"))?;
+    let (servers, mut workers) = Servers::start(options, folder, &documents.folder, &store)?;
     let mut senders = servers.senders()?;
-    let scenario = Scenario {
-        started: Instant::now(),
-        finished: AtomicBool::new(false),
-        documents,
-        outages: Outages::default(),
-        measurements: Mutex::default(),
-    };
+    let scenario = Scenario::new(documents);
     thread::scope(|scope| {
         for worker in &mut workers {
             scope.spawn(|| worker.work(&scenario));
@@ -143,14 +210,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         }
         scope.spawn(|| scenario.documents.keep_changing(&scenario));
         scope.spawn(|| scenario.outages.cause(&scenario, &postgres, options.length));
-        while scenario.now() < options.length {
-            for (pid, name) in &servers.processes {
-                let mb = process::memory_mb(*pid);
-                scenario.record(|measurements| measurements.memory(name, scenario.now(), mb));
-            }
-            scenario.pause(Duration::from_secs(1));
-        }
-        scenario.finished.store(true, Ordering::Relaxed);
+        scenario.watch_memory(&servers.processes, options.length);
     });
     for worker in &mut workers {
         scenario.check(worker.verify_documents(&scenario));
@@ -160,14 +220,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         scenario.check(sender.verify(&scenario, &postgres, &store));
     }
     servers.stop(&scenario, workers);
-    let failures = scenario.record(|measurements| {
-        measurements.finish(options, scenario.outages.total(), &root().join("target/soak.json"))
-    })?;
-    if failures.is_empty() {
-        return Ok(());
-    }
-    keep_logs(folder.path())?;
-    bail!("the soak test failed: {}", failures.join("; "))
+    scenario.finish(options, folder)
 }
 
 fn keep_logs(folder: &Path) -> Result<()> {
@@ -204,10 +257,15 @@ mod tests {
 
     #[test]
     fn options_are_parsed() {
-        let default = Options { length: Duration::from_mins(30), build: Build::Debug };
+        let (minutes, profile) = (Duration::from_mins, Profile::Faults);
+        let default = Options { length: minutes(30), build: Build::Debug, profile };
         assert_eq!(Options::parse(&[]).unwrap(), default);
-        let short = Options { length: Duration::from_secs(20), build: Build::Release };
+        let short = Options { length: Duration::from_secs(20), build: Build::Release, profile };
         assert_eq!(Options::parse(&["--seconds", "20", "--release"]).unwrap(), short);
+        let load = Options { length: minutes(10), build: Build::Debug, profile: Profile::Load };
+        assert_eq!(Options::parse(&["--load"]).unwrap(), load);
+        let short = Options { length: Duration::from_secs(30), ..load };
+        assert_eq!(Options::parse(&["--seconds", "30", "--load"]).unwrap(), short);
         for wrong in
             [&["--minutes"][..], &["--minutes", "x"], &["--hours", "1"], &["--seconds", "1"]]
         {

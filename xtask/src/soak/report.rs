@@ -9,7 +9,8 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Interval, Options};
+use super::{Interval, Options, Profile, load};
+use crate::server::Build;
 
 /// From this length on, a run is also judged by what a busy machine may delay: memory and times.
 const LONG_RUN: Duration = Duration::from_mins(2);
@@ -17,6 +18,20 @@ const LONG_RUN: Duration = Duration::from_mins(2);
 const MAX_LAG_MS: f64 = 10_000.0;
 const MAX_REFUSAL_MS: f64 = 15_000.0;
 const MAX_GROWTH_PERCENT: f64 = 5.0;
+/// Of a lookup over MCP while the server has hundreds of connections.
+const MAX_LOOKUP_P99_MS: f64 = 250.0;
+/// Calls of the clients in the run with faults, each of which must have been answered.
+const CALLS: [&str; 9] = [
+    "deactivate_capability",
+    "discover_context",
+    "gaps",
+    "get_agent_capabilities",
+    "ingest",
+    "lookup_capability",
+    "register_agent_capabilities",
+    "retrieve_knowledge",
+    "search_knowledge",
+];
 /// Problems that are printed; all are counted.
 const PRINTED: usize = 20;
 
@@ -34,6 +49,8 @@ pub(super) struct Measurements {
     lags: Vec<f64>,
     problems: Vec<String>,
     pub(super) file_changes: usize,
+    /// Connections on which half a head was sent.
+    pub(super) half_opened: usize,
     verified: BTreeMap<&'static str, u64>,
     /// Resident megabytes of each process over time.
     memory: BTreeMap<&'static str, Vec<(Duration, f64)>>,
@@ -88,9 +105,14 @@ impl Measurements {
     ) -> Result<Vec<String>> {
         let (seconds, build) = (options.length.as_secs(), options.build.name());
         let (changes, away_s) = (self.file_changes, away.as_secs_f64());
+        let besides = match options.profile {
+            Profile::Faults => {
+                format!("the database away {outages} times for {away_s:.1} s in all")
+            }
+            Profile::Load => format!("{} connections with half a request", self.half_opened),
+        };
         println!(
-            "{seconds} s of the {build} build: {changes} changes of files, the database away {outages} \
-             times for {away_s:.1} s in all\n\n{:<28}{:>9}{:>9}{:>9}{:>10}{:>12}{:>9}{:>12}",
+            "{seconds} s of the {build} build: {changes} changes of files, {besides}\n\n{:<28}{:>9}{:>9}{:>9}{:>10}{:>12}{:>9}{:>12}",
             "call", "answered", "p50 ms", "p99 ms", "max ms", "while away", "refused", "slowest ms"
         );
         let (mut rows, mut growths) = (Vec::new(), Vec::new());
@@ -126,15 +148,16 @@ impl Measurements {
             );
             growths.push(growth);
         }
-        let mut failures = self.failures(outages);
+        let mut failures = self.failures(options.profile, outages);
         if options.length >= LONG_RUN {
             failures.extend(self.delays(lag.max, &growths));
+            failures.extend(self.slow_lookups(options));
         } else {
             println!("the run was too short to judge memory and times; they were only measured");
         }
         println!("{} problems", self.problems.len());
         let report = json!({"seconds": seconds, "build": build, "file_changes": changes,
-            "outages": outages, "outage_seconds": away_s, "calls": rows, "lag": lag,
+            "outages": outages, "outage_seconds": away_s, "half_opened": self.half_opened, "calls": rows, "lag": lag,
             "verified": self.verified, "memory": growths, "problems": self.problems,
             "failures": failures});
         fs::create_dir_all(path.parent().unwrap_or(path))?;
@@ -143,11 +166,27 @@ impl Measurements {
         Ok(failures)
     }
 
-    fn failures(&self, outages: usize) -> Vec<String> {
+    fn failures(&self, profile: Profile, outages: usize) -> Vec<String> {
         let mut failures = Vec::new();
         if let Some(first) = self.problems.first() {
             failures.push(format!("{} problems, the first: {first}", self.problems.len()));
         }
+        let expected = match profile {
+            Profile::Faults => &CALLS[..],
+            Profile::Load => &load::CALLS,
+        };
+        let is_answered =
+            |call: &&str| self.calls.get(call).is_some_and(|times| !times.answered.is_empty());
+        let silent = expected.iter().filter(|call| !is_answered(call));
+        failures.extend(silent.map(|call| format!("{call} was never answered")));
+        if profile == Profile::Faults {
+            failures.extend(self.outage_failures(outages));
+        }
+        failures
+    }
+
+    fn outage_failures(&self, outages: usize) -> Vec<String> {
+        let mut failures = Vec::new();
         if outages == 0 {
             failures.push("the database was never away, so outages were not tested".to_owned());
         }
@@ -158,6 +197,16 @@ impl Measurements {
             failures.push(format!("{call} was not answered while the database was away"));
         }
         failures
+    }
+
+    /// A debug build is several times as slow, so only a release build is judged.
+    fn slow_lookups(&self, options: Options) -> Option<String> {
+        if options.profile != Profile::Load || options.build != Build::Release {
+            return None;
+        }
+        let p99 = Percentiles::of(&self.calls.get(load::MCP_LOOKUP)?.answered).p99;
+        let slow = p99 > MAX_LOOKUP_P99_MS;
+        slow.then(|| format!("the p99 of {} is {p99:.0} ms", load::MCP_LOOKUP))
     }
 
     fn delays(&self, max_lag: f64, growths: &[Growth]) -> Vec<String> {
@@ -234,6 +283,20 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_was_never_answered_fails_the_run() {
+        let mut measurements = Measurements::default();
+        let interval = Interval { from: Duration::ZERO, until: Duration::from_millis(1) };
+        for call in &load::CALLS[1..] {
+            measurements.answered(call, interval, false);
+        }
+        measurements.refused(load::MCP_LOOKUP, interval);
+        let failures = measurements.failures(Profile::Load, 0);
+        assert_eq!(failures, ["MCP lookup_capability was never answered"]);
+        measurements.answered(load::MCP_LOOKUP, interval, false);
+        assert!(measurements.failures(Profile::Load, 0).is_empty());
+    }
 
     #[test]
     fn growth_ignores_the_start_and_single_peaks() {

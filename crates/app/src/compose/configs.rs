@@ -4,6 +4,7 @@ use http::Method;
 use kenning_compose::Error;
 use kenning_compose::config::{ConfigType, Origin};
 use kenning_compose::generator::Selection;
+use kenning_compose::id::{MAX_ID, PATTERN};
 use kenning_compose::lifecycle::{DraftRequest, ModifyRequest, SaveRequest, TestRequest};
 use kenning_compose::list::{
     ListFilter, ListRequest, ListedArtifact, ListedContent, MAX_LISTED, Sort,
@@ -198,6 +199,7 @@ fn list_configs() -> Operation {
 struct ConfigRequest {
     /// `content` or `artifact`
     config_type: ConfigType,
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     id: String,
 }
 

@@ -4,6 +4,7 @@ use http::Method;
 use kenning_compose::Error;
 use kenning_compose::batch::{self, BatchRequest, BatchResponse};
 use kenning_compose::generate::{GenerateRequest, PreviewRequest, RegenerateRequest};
+use kenning_compose::id::{MAX_ID, PATTERN, VERSION_PATTERN};
 use kenning_compose::validate::ValidateRequest;
 use kenning_compose::version::Version;
 use schemars::JsonSchema;
@@ -185,8 +186,10 @@ fn batch_generate_content() -> Operation {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ContentRequest {
+    #[schemars(length(max = MAX_ID), regex(pattern = PATTERN))]
     id: String,
     /// The newest if none
+    #[schemars(length(max = MAX_ID), regex(pattern = VERSION_PATTERN))]
     version: Option<String>,
 }
 

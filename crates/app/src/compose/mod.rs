@@ -12,6 +12,7 @@ use kenning_compose::list::MAX_LISTED;
 use kenning_compose::{Code, Limits};
 
 pub(crate) use generators::ComposeGenerators;
+pub use resources::content_uri;
 pub(crate) use resources::{
     ConfigResources, ContentResources, GeneratorResources, SchemaResources,
 };

@@ -159,6 +159,16 @@ static CONTENTS: Family = Family {
     workload: Workload::Local,
 };
 
+/// The URI of the latest version of a content.
+pub fn content_uri(id: &str) -> String {
+    format!("content://{id}")
+}
+
+fn readable_content_ids(compose: &Compose) -> Result<Vec<String>, Error> {
+    let ids = compose.content_ids()?.into_iter();
+    Ok(ids.filter(|id| compose.has_content(id)).collect())
+}
+
 /// What was generated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContentResources;
@@ -169,8 +179,14 @@ impl ResourceFamily for ContentResources {
     }
 
     fn list(&self, services: &Services, after: Option<&str>, limit: usize) -> Vec<Resource> {
-        let ids = of(services, Compose::content_ids);
-        page(ids.into_iter().map(|id| format!("content://{id}")), after, limit, TEXT)
+        // Read one by one, as far as the page goes.
+        let readable = |uri: &String| {
+            let id = uri.strip_prefix("content://").unwrap_or_default();
+            services.compose().is_ok_and(|compose| compose.has_content(id))
+        };
+        let uris = of(services, Compose::content_ids).into_iter().map(|id| content_uri(&id));
+        let after_cursor = uris.filter(|uri| after.is_none_or(|after| uri.as_str() > after));
+        page(after_cursor.filter(readable), None, limit, TEXT)
     }
 
     fn read(&self, state: &AppState, uri: &str) -> Result<Contents, ReadError> {
@@ -194,7 +210,7 @@ impl ResourceFamily for ContentResources {
         chosen: &HashMap<String, String>,
     ) -> Vec<String> {
         match (argument, chosen.get("content_id")) {
-            ("content_id", _) => of(services, Compose::content_ids),
+            ("content_id", _) => of(services, readable_content_ids),
             ("version_id", Some(id)) => of(services, |compose| compose.version_ids(id)),
             _ => Vec::new(),
         }

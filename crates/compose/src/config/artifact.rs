@@ -182,7 +182,7 @@ impl JsonSchema for Retrieval {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "pattern": "^(latest|all|version:.+|timestamp:.+)$",
+            "pattern": "^(latest|all|version:[0-9A-Za-z-]{1,100}|timestamp:.+)$",
             "description": "latest, all, version:X or timestamp:PREFIX",
         })
     }

@@ -30,7 +30,7 @@ pub(super) fn default_upstream() -> UpstreamDependencies {
         services: list("anthropic"),
         credentials_required: list("ANTHROPIC_API_KEY"),
         optional_services: Vec::new(),
-        expected_latency_ms: Latency { p50: Some(1_500), p95: Some(5_000) },
+        expected_latency_ms: Latency::MODEL,
         stability: Stability::Stable,
         concurrency_safe: true,
     }

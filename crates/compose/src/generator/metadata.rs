@@ -94,6 +94,11 @@ pub struct Latency {
     pub p95: Option<u64>,
 }
 
+impl Latency {
+    /// Of a language model that has not been asked yet.
+    pub const MODEL: Self = Self { p50: Some(1_500), p95: Some(5_000) };
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stability {

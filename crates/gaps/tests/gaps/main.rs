@@ -7,9 +7,11 @@ mod events;
 mod forget;
 mod gap;
 mod grouping;
+mod ordinary_text;
 mod proposals;
 mod redact;
 mod report;
+mod secrets;
 
 use std::sync::LazyLock;
 

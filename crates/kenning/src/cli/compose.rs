@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::Wait;
+
 #[derive(Debug, Args)]
 pub struct Compose {
     #[command(subcommand)]
@@ -21,6 +23,8 @@ pub enum ComposeCommand {
         /// Value for a parameter; can be given several times
         #[arg(long, value_name = "NAME=VALUE")]
         set: Vec<String>,
+        #[command(flatten)]
+        wait: Wait,
     },
     /// Write the files of an artifact, such as agents-md
     Build {
@@ -38,5 +42,7 @@ pub enum ComposeCommand {
         /// Keep running, and rebuild whenever the knowledge changes
         #[arg(long)]
         watch: bool,
+        #[command(flatten)]
+        wait: Wait,
     },
 }

@@ -24,6 +24,16 @@ pub struct Index {
     /// Also compute missing vectors
     #[arg(long)]
     pub embed: bool,
+    /// Compute missing vectors unless another process does, and print nothing
+    #[arg(long, hide = true)]
+    pub background: bool,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Wait {
+    /// Wait until all vectors are computed, instead of searching by keywords where they are missing
+    #[arg(long)]
+    pub wait: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +52,8 @@ pub struct Discover {
     /// Recommend the best set of nodes that fits in this many tokens
     #[arg(long, value_name = "N")]
     pub token_budget: Option<usize>,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,6 +91,8 @@ pub struct Search {
     /// Maximum number of results
     #[arg(long, short = 'n', value_name = "N", default_value_t = kenning_knowledge::search::DEFAULT_RESULTS)]
     pub max_results: usize,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 #[derive(Debug, Args)]

@@ -7,10 +7,11 @@ use kenning_catalog::catalog::Overlay;
 use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Indexer, NoCache, Pass, VectorCache};
-use kenning_store::{Location, Store};
+use kenning_store::{Location, NotReady, Store};
 use serde::Serialize;
 
 use super::paths::data_folder;
+use crate::cli::Global;
 use crate::failure::{Exit, Failure};
 use crate::printer::Printer;
 use kenning_settings::{Layers, Settings};
@@ -20,6 +21,8 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) layers: Layers,
     pub(super) printer: Printer,
+    /// The flags of this command, for processes that it starts.
+    pub(super) global: Global,
 }
 
 impl Context {
@@ -37,16 +40,6 @@ impl Context {
     pub(super) fn open_library(&self) -> Result<Library, Failure> {
         let bases = self.settings.open_bases(&self.layers)?;
         Ok(self.with_progress("reading", |report| Library::open(bases, report))?)
-    }
-
-    /// Reads the knowledge bases and computes missing vectors.
-    pub(super) fn open_embedded_library(
-        &self,
-        store: Option<&Arc<Store>>,
-    ) -> Result<Arc<Library>, Failure> {
-        let library = Arc::new(self.open_library()?);
-        self.embed(&library, Self::vector_cache(store))?;
-        Ok(library)
     }
 
     pub(super) fn embed(
@@ -71,14 +64,21 @@ impl Context {
     /// The store, for commands that also work without one: `None` if there is no folder for it or,
     /// with a warning, if it cannot be opened. A store that was named by its URL must open.
     pub(super) fn open_store(&self) -> Result<Option<Arc<Store>>, Failure> {
+        Ok(self.try_store()?.unwrap_or_default())
+    }
+
+    /// [`Self::open_store`], which tells why a store could not be opened.
+    pub(super) fn try_store(&self) -> Result<Result<Option<Arc<Store>>, NotReady>, Failure> {
         let has_url = store_at_url(&self.settings, &self.layers)?.is_some();
-        let Some(location) = store_location(&self.settings, &self.layers)? else { return Ok(None) };
+        let Some(location) = store_location(&self.settings, &self.layers)? else {
+            return Ok(Ok(None));
+        };
         match Store::connect(&location) {
-            Ok(store) => Ok(Some(Arc::new(store))),
+            Ok(store) => Ok(Ok(Some(Arc::new(store)))),
             Err(error) if has_url => Err(error.into()),
             Err(error) => {
                 tracing::warn!(%error, "the store cannot be opened; nothing of this run is stored");
-                Ok(None)
+                Ok(Err(NotReady::from(&error)))
             }
         }
     }
@@ -132,5 +132,9 @@ pub(super) fn store_location(
 /// it do not.
 pub(super) fn embed(text: &str) -> Option<Vec<f32>> {
     static MODEL: OnceLock<Option<Embedder>> = OnceLock::new();
-    MODEL.get_or_init(|| Embedder::bundled().ok()).as_ref()?.embed(text).ok()
+    let load = || {
+        tracing::debug!("loading the model");
+        Embedder::bundled().ok()
+    };
+    MODEL.get_or_init(load).as_ref()?.embed(text).ok()
 }

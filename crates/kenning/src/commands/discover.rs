@@ -1,5 +1,7 @@
 //! `discover`: recommends what to read before a task.
 
+use std::sync::Arc;
+
 use kenning_knowledge::discover::{DiscoverRequest, DiscoverResponse};
 
 use super::Context;
@@ -15,10 +17,13 @@ pub(super) fn run(context: &Context, args: cli::Discover) -> Result<Exit, Failur
         token_budget: args.token_budget,
     };
     let store = context.open_store()?;
-    let library = context.open_embedded_library(store.as_ref())?;
+    let library = Arc::new(context.open_library()?);
+    let vectors = context.vectors(&library, store.as_ref())?;
+    vectors.load(args.wait.into())?;
     let found = library.snapshot().discover(&request, &context.settings.discovery)?;
     context.printer.answer(&found, text)?;
     context.printer.note_if(found.message.as_deref());
+    context.printer.note_if(vectors.leave_rest().as_deref());
     Ok(Exit::success_if(!found.recommendations.is_empty()))
 }
 

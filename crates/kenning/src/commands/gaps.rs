@@ -25,10 +25,20 @@ use crate::failure::{Exit, Failure};
 
 /// The gaps, with the asks of all calls recorded until now: no server may be running that extracts
 /// them in the background.
-pub(super) fn open_gaps(store: Arc<Store>) -> Result<Gaps, Failure> {
-    let gaps = Gaps::new(store).with_embedder(Arc::new(embed));
-    gaps.extract_asks(now())?;
+fn open_gaps(store: Arc<Store>) -> Result<Gaps, Failure> {
+    let gaps = with_model(store);
+    extract(&gaps)?;
     Ok(gaps)
+}
+
+/// The gaps as they are stored. The model is loaded when something has to be compared.
+pub(super) fn with_model(store: Arc<Store>) -> Gaps {
+    Gaps::new(store).with_embedder(Arc::new(embed))
+}
+
+pub(super) fn extract(gaps: &Gaps) -> Result<(), Failure> {
+    gaps.extract_asks(now())?;
+    Ok(())
 }
 
 pub(super) fn gaps(context: &Context, args: cli::Gaps) -> Result<Exit, Failure> {
@@ -110,7 +120,7 @@ fn forget(
 }
 
 pub(super) fn proposals(context: &Context, args: cli::Proposals) -> Result<Exit, Failure> {
-    let gaps = open_gaps(context.require_store()?)?;
+    let gaps = with_model(context.require_store()?);
     match args.command {
         None | Some(ProposalsCommand::List) => {
             let status = if args.all { Decision::All } else { Decision::Pending };
@@ -121,7 +131,10 @@ pub(super) fn proposals(context: &Context, args: cli::Proposals) -> Result<Exit,
             let proposal = gaps.proposal(&ShowProposalRequest { id })?;
             context.answer(&proposal, |proposal| proposal.markdown.clone())
         }
-        Some(ProposalsCommand::Accept { id, base }) => accept(context, &gaps, id, base.as_deref()),
+        Some(ProposalsCommand::Accept { id, base }) => {
+            extract(&gaps)?;
+            accept(context, &gaps, id, base.as_deref())
+        }
         Some(ProposalsCommand::Reject { id, reason }) => {
             let request = RejectProposalRequest { id, by: person(), reason };
             let rejected = gaps.reject(&request, now())?;

@@ -1,9 +1,12 @@
 //! `index`: reads all knowledge bases and reports problems in their files.
 
+use std::sync::Arc;
+
 use kenning_knowledge::diagnostic::Diagnostic;
 use serde::Serialize;
 
 use super::Context;
+use super::vectors::{Missing, run_in_background};
 use crate::cli;
 use crate::failure::{Exit, Failure};
 use crate::printer::count;
@@ -23,12 +26,15 @@ struct BaseReport<'a> {
 }
 
 pub(super) fn run(context: &Context, args: &cli::Index) -> Result<Exit, Failure> {
-    let snapshot = if args.embed {
+    if args.background {
+        return run_in_background(context);
+    }
+    let library = Arc::new(context.open_library()?);
+    if args.embed {
         let store = context.open_store()?;
-        context.open_embedded_library(store.as_ref())?.snapshot()
-    } else {
-        context.open_library()?.snapshot()
-    };
+        context.vectors(&library, store.as_ref())?.load(Missing::Compute)?;
+    }
+    let snapshot = library.snapshot();
     let bases = snapshot
         .bases()
         .map(|base| BaseReport { name: base.name(), root: base.root().display().to_string() });

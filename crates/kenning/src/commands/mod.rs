@@ -28,6 +28,7 @@ mod serve;
 mod status;
 mod store;
 mod token;
+mod vectors;
 mod wrap;
 
 use kenning_settings::{Layers, LogFormat, Settings, Sources};
@@ -76,10 +77,10 @@ fn run_command(
     layers: Layers,
     printer: Printer,
 ) -> Result<Exit, Failure> {
-    let context = Context { settings, layers, printer };
+    let context = Context { settings, layers, printer, global: cli.global };
     match cli.command {
         Command::Init(args) => init::run(&context, &args),
-        Command::Install(args) => install::run(&context, &cli.global, &args),
+        Command::Install(args) => install::run(&context, &context.global, &args),
         Command::Uninstall(args) => install::uninstall(&context, &args),
         Command::Serve(args) => serve::run(&context, &args),
         Command::Index(args) => index::run(&context, &args),
@@ -155,6 +156,23 @@ fn sources(global: &Global) -> Result<Sources, Failure> {
         variables: variables.collect(),
         flags,
     })
+}
+
+/// The flags that name what a command works on, for another process that works on the same. Without
+/// the store's address, which may hold a password.
+fn flags_of(global: &Global) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |flag: &str, value: &str| flags.extend([flag.to_owned(), value.to_owned()]);
+    for root in &global.root {
+        add("--root", root);
+    }
+    if let Some(folder) = &global.model_path {
+        add("--model-path", folder);
+    }
+    if let Some(file) = global.config.as_deref().and_then(std::path::Path::to_str) {
+        add("--config", file);
+    }
+    flags
 }
 
 /// Chooses the TLS implementation for outgoing requests. A second call keeps the first choice.

@@ -1,5 +1,7 @@
 //! `search`: finds nodes by keywords and by meaning.
 
+use std::sync::Arc;
+
 use kenning_knowledge::search::{Score, SearchRequest, SearchResponse, SearchType};
 
 use super::Context;
@@ -13,16 +15,22 @@ pub(super) fn run(context: &Context, args: cli::Search) -> Result<Exit, Failure>
         scope: args.scope,
         max_results: args.max_results,
     };
-    let found = match request.search_type {
+    let library = Arc::new(context.open_library()?);
+    let vectors = match request.search_type {
         // Needs neither model nor store.
-        SearchType::Keyword => context.open_library()?.snapshot().search(&request)?,
+        SearchType::Keyword => None,
         SearchType::Semantic | SearchType::Hybrid => {
             let store = context.open_store()?;
-            context.open_embedded_library(store.as_ref())?.snapshot().search(&request)?
+            Some(context.vectors(&library, store.as_ref())?)
         }
     };
+    if let Some(vectors) = &vectors {
+        vectors.load(args.wait.into())?;
+    }
+    let found = library.snapshot().search(&request)?;
     context.printer.answer(&found, text)?;
     context.printer.note_if(found.message.as_deref());
+    context.printer.note_if(vectors.and_then(|vectors| vectors.leave_rest()).as_deref());
     Ok(Exit::success_if(!found.results.is_empty()))
 }
 

@@ -1,8 +1,6 @@
 //! `status`: what is indexed and stored.
 
-use std::sync::Arc;
-
-use kenning_knowledge::semantic::{Coverage, Indexer};
+use kenning_knowledge::semantic::{Coverage, cached_coverage};
 use kenning_store::StoreError;
 use serde::Serialize;
 
@@ -28,16 +26,14 @@ struct Status {
 
 pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     let store = context.open_store()?;
-    let library = Arc::new(context.open_library()?);
     let cache = Context::vector_cache(store.as_ref());
-    let model = context.settings.model(&context.layers)?.load()?;
-    let mut indexer = Indexer::new(library.clone(), cache, model);
-    indexer.load_cached();
-    let snapshot = library.snapshot();
-    let Coverage { embedded, total } = snapshot.coverage();
-    let counts = store.as_ref().map(|store| {
-        Ok::<_, StoreError>((store.embedding_count(indexer.model())?, store.miss_count()?))
-    });
+    let model = context.settings.model(&context.layers)?.fingerprint()?;
+    let snapshot = context.open_library()?.snapshot();
+    let Coverage { embedded, total } = cached_coverage(&snapshot, &*cache, &model)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let counts = store
+        .as_ref()
+        .map(|store| Ok::<_, StoreError>((store.embedding_count(&model)?, store.miss_count()?)));
     let (remembered_vectors, misses) = counts.transpose()?.unwrap_or_default();
     let bases = snapshot.bases();
     let status = Status {
@@ -46,7 +42,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
         nodes: total,
         problems: snapshot.diagnostics().len(),
         embedded,
-        model: indexer.model().to_owned(),
+        model,
         store: store.map(|store| store.place().to_owned()),
         remembered_vectors,
         misses,

@@ -4,7 +4,7 @@ use std::fs;
 
 use kenning_catalog::clients::{Format, Scope, all, find};
 
-use crate::home::{Home, write};
+use crate::install::home::{Home, write};
 
 /// Asserts that neither command changes the file, and returns the output of `install`.
 fn leaves(id: &str, text: &str) -> String {

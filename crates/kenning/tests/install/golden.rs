@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kenning_catalog::clients::{Client, Format, Scope, all};
 
-use crate::home::{Home, write};
+use crate::install::home::{Home, write};
 
 fn golden(client: &Client, which: &str) -> PathBuf {
     let end = match client.format {

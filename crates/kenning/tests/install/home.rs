@@ -56,6 +56,8 @@ impl Home {
         let mut command = Command::new(program());
         command.args(args).current_dir(self.project()).stdin(Stdio::null());
         command.env_clear().env("HOME", self.home()).env("PATH", self.bin());
+        // No process outlives the test.
+        command.env("KENNING_INDEX_BACKGROUND", "false");
         command
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use kenning_catalog::clients::{Scope, find};
 use serde_json::{Value, json};
 
-use crate::home::{Home, program, write};
+use crate::install::home::{Home, program, write};
 
 fn read(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()

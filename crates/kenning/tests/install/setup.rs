@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::home::{Home, write};
+use crate::install::home::{Home, write};
 
 /// Every file below a folder, with its content.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -85,7 +85,7 @@ fn check<'f>(findings: &'f Value, name: &str) -> &'f Value {
 }
 
 /// With port 0, so that the check of the port does not depend on other tests.
-fn doctor(home: &Home, args: &[&str]) -> crate::home::Outcome {
+fn doctor(home: &Home, args: &[&str]) -> crate::install::home::Outcome {
     let mut command = home.command(&["doctor"]);
     home.outcome(command.args(args).env("KENNING_SERVER_PORT", "0"))
 }
@@ -154,7 +154,7 @@ fn doctor_reports_entries_with_missing_paths() {
     let gone = "{\"mcpServers\": {\"k\": {\"command\": \"/gone/kenning\", \"args\": [\"serve\"]}}}";
     write(&home.project().join(".mcp.json"), gone);
     let moved = "{\"mcpServers\": {\"k\": {\"command\": \"[KENNING]\", \"args\": [\"--root\", \"/gone\", \"serve\"]}}}";
-    let moved = moved.replace("[KENNING]", crate::home::program());
+    let moved = moved.replace("[KENNING]", crate::install::home::program());
     write(&home.home().join(".cursor/mcp.json"), &moved);
     let outcome = doctor(&home, &[]);
     assert_eq!(outcome.code, 1);

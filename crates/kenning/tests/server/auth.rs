@@ -2,7 +2,7 @@
 
 use reqwest::{Method, RequestBuilder, StatusCode};
 
-use crate::support::{Answer, Project, within};
+use crate::server::support::{Answer, Project, within};
 
 #[test]
 fn a_reachable_server_does_not_start_without_tokens() {
@@ -10,7 +10,7 @@ fn a_reachable_server_does_not_start_without_tokens() {
     let mut required = project.serve(&["--http", "127.0.0.1:0"]);
     required.env("KENNING_SERVER_REQUIRE_TOKEN", "true");
     for mut command in [required, project.serve(&["--http", "0.0.0.0:0"])] {
-        let refused = crate::support::finished(&mut command);
+        let refused = crate::server::support::finished(&mut command);
         assert_eq!(refused.code, Some(2), "{refused:?}");
         assert!(refused.err.contains("kenning token create"), "{refused:?}");
     }

@@ -6,8 +6,12 @@ use std::process::Stdio;
 
 use kenning_testkit::{DEADLINE, LineProcess, Scripted, eventually};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::unbounded_channel;
 
-use crate::support::{Client, Project, call, described_tools, finished, read_json, within};
+use crate::server::support::{
+    Client, Project, ResourceUpdates, call, connect, connect_as, described_tools, finished,
+    read_json, within,
+};
 
 /// A project with a little knowledge.
 fn project() -> Project {
@@ -138,6 +142,49 @@ fn a_model_writes_code_if_one_is_configured() {
     // The endpoint receives knowledge and a key, so a project's file must not choose it.
     let reason = "a project's file cannot choose the endpoint";
     project.run(&build).fails_with(&["compose.endpoint", reason]);
+}
+
+/// The URIs of contents that a client is offered.
+async fn listed_contents<H: rmcp::ClientHandler>(client: &Client<H>) -> Vec<String> {
+    let listed = within(client.list_all_resources()).await.unwrap();
+    let uris = listed.into_iter().map(|resource| resource.uri.clone());
+    uris.filter(|uri| uri.starts_with("content://")).collect()
+}
+
+#[tokio::test]
+async fn deleted_contents_are_no_longer_listed_and_clients_are_told() {
+    let project = project();
+    let (sender, mut updates) = unbounded_channel();
+    let command = project.serve(&["--toolsets", "all"]);
+    let client = connect_as(ResourceUpdates(sender), command).await;
+    for preserve_metadata in [true, false] {
+        let generate = json!({"content_config_id": "client-config"});
+        let generated = call(&client, "generate_content", generate).await;
+        assert_eq!(generated["success"], true, "{generated}");
+        assert_eq!(within(updates.recv()).await.unwrap(), "list");
+        assert_eq!(listed_contents(&client).await, ["content://client-config"]);
+        let delete = json!({"content_id": "client-config", "force": true,
+            "preserve_metadata": preserve_metadata});
+        let deleted = call(&client, "delete_content", delete).await;
+        assert_eq!(deleted["success"], true, "{deleted}");
+        assert_eq!(within(updates.recv()).await.unwrap(), "list");
+        assert_eq!(listed_contents(&client).await, [""; 0], "{deleted}");
+    }
+    within(client.cancel()).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_latency_of_a_model_is_told_with_and_without_its_key() {
+    let project = project();
+    for key in [None, Some("sk-ant-of-this-test")] {
+        let mut command = project.serve(&["--toolsets", "all"]);
+        command.envs(key.map(|key| ("ANTHROPIC_API_KEY", key)));
+        let client = connect(command).await;
+        let about = read_json(&client, "generator://code_generation").await;
+        let expected = &about["upstream_dependencies"]["expected_latency_ms"];
+        assert!(expected["p50"].is_u64() && expected["p95"].is_u64(), "{key:?}: {about}");
+        within(client.cancel()).await.unwrap();
+    }
 }
 
 /// An agent that can read resources and call tools, and knows nothing of Kenning.

@@ -12,7 +12,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, PeerRequestOptions, RoleClient};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::server::support::{
     Client, DEADLINE, Project, call, call_when_indexed, connect_as, eventually, within,
 };
 

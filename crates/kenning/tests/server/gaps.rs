@@ -5,7 +5,7 @@ use std::path::Path;
 use rmcp::model::{CallToolRequestParams, object};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::server::support::{
     Client, DEADLINE, Project, Server, batch, call, capability_request, connect, event, eventually,
     within,
 };
@@ -139,7 +139,7 @@ async fn ingest(server: &Server, body: &Value, secret: Option<&str>) -> (u16, Va
     if let Some(secret) = secret {
         request = request.header("x-mcpeye-secret", secret);
     }
-    let answer = crate::support::Answer::to(request).await;
+    let answer = crate::server::support::Answer::to(request).await;
     (answer.status.as_u16(), answer.json())
 }
 

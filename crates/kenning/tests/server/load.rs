@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use crate::support::{Project, call, finished, read_json, within};
+use crate::server::support::{Project, call, finished, read_json, within};
 
 const CONNECTIONS: usize = 200;
 const CALLS: usize = 50;

@@ -4,7 +4,9 @@ use prometheus_parse::{Scrape, Value as Sample};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, DEADLINE, Project, Server, call, eventually, finished, within};
+use crate::server::support::{
+    Answer, DEADLINE, Project, Server, call, eventually, finished, within,
+};
 
 /// Asks `/readyz` until it answers with this status, and returns the body.
 pub(crate) async fn readiness_becomes(server: &Server, status: StatusCode) -> Value {

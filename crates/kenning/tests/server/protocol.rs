@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use kenning_testkit::{finish, jsonrpc};
+use kenning_testkit::{LineProcess, finish, jsonrpc};
+use reqwest::{Method, StatusCode};
 use rmcp::model::{
     ArgumentInfo, CompleteRequestParams, ErrorCode, ErrorData, GetPromptRequestParams,
     PaginatedRequestParams, ReadResourceRequestParams, Reference, ResourceContents, object,
@@ -11,7 +12,9 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Project, call, connect_with, modern, within};
+use crate::server::support::{Answer, Client, Project, call, connect_with, modern, within};
+
+const JSON: &str = "application/json";
 
 /// What every connection must be able to do.
 pub(crate) async fn check_everything(client: &Client) {
@@ -188,6 +191,59 @@ fn stdout_carries_protocol_only_and_the_process_ends_with_stdin() {
     let answer = |id: u64| messages.iter().find(|message| message["id"] == id).unwrap();
     assert!(answer(2)["result"]["tools"].is_array());
     assert_eq!(answer(3)["error"]["code"], ErrorCode::METHOD_NOT_FOUND.0);
+}
+
+/// A request with 200 kB of brackets.
+fn nested_call(id: u64) -> String {
+    let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+    let call = jsonrpc::call_tool(id, "search_knowledge", &json!({"query": "QUERY"})).to_string();
+    call.replace("\"QUERY\"", &format!("{open}{close}"))
+}
+
+#[tokio::test]
+async fn messages_that_cannot_be_read_are_errors_of_json_rpc_over_http() {
+    let server = Project::handbook().http(&[], &[]);
+    let send = async |body: String| {
+        let request = server.request(Method::POST, "/mcp").header("Content-Type", JSON);
+        let request = request.header("Accept", "application/json, text/event-stream");
+        Answer::to(request.body(body)).await
+    };
+    let cases = [
+        (nested_call(7), -32700, json!(7)),
+        ("{\"jsonrpc\": ".to_owned(), -32700, Value::Null),
+        ("[]".to_owned(), -32600, Value::Null),
+    ];
+    for (body, code, id) in cases {
+        let start = body.chars().take(40).collect::<String>();
+        let refused = send(body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{start}: {}", refused.text);
+        assert_eq!(refused.header("content-type"), JSON, "{start}");
+        let answer = refused.json();
+        let found = (&answer["jsonrpc"], &answer["error"]["code"], &answer["id"]);
+        assert_eq!(found, (&json!("2.0"), &json!(code), &id), "{start}: {answer}");
+    }
+    let text = server.request(Method::POST, "/mcp").header("Content-Type", "text/plain");
+    let text = text.header("Accept", "application/json, text/event-stream").body("{}");
+    assert_eq!(Answer::to(text).await.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let large = send(format!("\"{}\"", "x".repeat(5_000_000))).await;
+    assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE, "{}", large.text);
+    server.stop().await;
+}
+
+#[test]
+fn messages_that_cannot_be_read_are_errors_of_json_rpc_over_stdio() {
+    let mut process = LineProcess::start(&mut Project::handbook().serve(&[]));
+    process.send(&jsonrpc::initialize(1).to_string());
+    assert!(process.line().contains("\"result\""));
+    for (line, id) in [(nested_call(7), json!(7)), ("not JSON".to_owned(), Value::Null)] {
+        process.send(&line);
+        let answer: Value = serde_json::from_str(&process.line()).unwrap();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32700), &id), "{answer}");
+    }
+    process.send(&jsonrpc::request(8, "ping", &json!({})).to_string());
+    let answer: Value = serde_json::from_str(&process.line()).unwrap();
+    assert_eq!(answer["id"], 8, "the session goes on: {answer}");
+    assert!(process.close().success());
 }
 
 #[test]

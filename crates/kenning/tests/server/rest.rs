@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Project, Server};
+use crate::server::support::{Answer, Project, Server};
 
 /// A server with agent 11 and a store of its own.
 struct Site {
@@ -109,6 +109,16 @@ async fn errors_have_the_shape_and_status_of_the_contract() {
     );
     let unknown = site.get(&format!("{GET}?agent_id=11&verbose=1")).await;
     assert!(unknown.json()["message"].as_str().unwrap().contains("verbose"), "{}", unknown.json());
+}
+
+#[tokio::test]
+async fn a_filter_with_an_unknown_value_is_refused_with_the_values() {
+    let site = Site::new().await;
+    let path = "/api/v1/list_knowledge_bases?filter_type";
+    let refused = site.get(&format!("{path}=bogus")).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.text);
+    assert!(refused.text.contains("it can be guideline, protocol, "), "{}", refused.text);
+    assert_eq!(site.get(&format!("{path}=guideline")).await.status, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams, ResourceCont
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Project, call_when_indexed, described_tools, within};
+use crate::server::support::{Client, Project, call_when_indexed, described_tools, within};
 
 async fn describe(client: &Client, kind: &str) -> Value {
     let request = ReadResourceRequestParams::new(format!("capabilities://{kind}"));

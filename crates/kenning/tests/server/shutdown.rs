@@ -8,8 +8,8 @@ use reqwest::StatusCode;
 use rmcp::model::SubscriptionFilter;
 use serde_json::json;
 
-use crate::monitoring::readiness_becomes;
-use crate::support::{DEADLINE, Project, Server, call, eventually, within};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{DEADLINE, Project, Server, call, eventually, within};
 
 /// Longer than the deadline: a test that waits for it fails.
 const FOREVER: &str = "86400";
@@ -102,7 +102,9 @@ async fn a_draining_server_answers_but_is_not_ready_and_a_second_signal_ends_it(
     readiness_becomes(&server, StatusCode::OK).await;
     server.terminate();
     let draining = readiness_becomes(&server, StatusCode::SERVICE_UNAVAILABLE).await;
-    assert_eq!(draining, json!({"ready": false, "waiting_for": ["stopping"]}));
+    assert_eq!(draining["waiting_for"], json!(["stopping"]));
+    let stopping = json!({"ready": false, "reason": "the server is stopping"});
+    assert_eq!(draining["parts"]["stopping"], stopping);
     let answered = server.get("/api/v1/agents").await;
     assert_eq!(answered.status, StatusCode::OK);
     assert_eq!(answered.header("connection"), "close");

@@ -7,7 +7,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::support::{Client, Project, ResourceUpdates, call, connect_as, within};
+use crate::server::support::{Client, Project, ResourceUpdates, call, connect_as, within};
 
 #[tokio::test]
 #[expect(deprecated, reason = "this is how clients before 2026-07-28 subscribe")]

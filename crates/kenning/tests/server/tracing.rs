@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::support::{Answer, Project, Server, call, connect, within};
+use crate::server::support::{Answer, Project, Server, call, connect, within};
 
 /// One export: its headers and its bytes.
 type Export = (HeaderMap, Bytes);

@@ -32,7 +32,7 @@ fn handbook() -> &'static Arc<Library> {
     })
 }
 
-fn settings() -> Discovery {
+pub(crate) fn settings() -> Discovery {
     let row = |factors: [f64; 4]| {
         let types = ["guideline", "protocol", "context", "agent_skill"];
         types.map(str::to_owned).into_iter().zip(factors).collect::<BTreeMap<String, f64>>()
@@ -57,7 +57,7 @@ fn settings() -> Discovery {
     }
 }
 
-fn request(task: &str) -> DiscoverRequest {
+pub(crate) fn request(task: &str) -> DiscoverRequest {
     DiscoverRequest {
         task_description: task.to_owned(),
         task_type: None,

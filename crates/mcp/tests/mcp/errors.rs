@@ -228,6 +228,57 @@ async fn every_advertised_code_can_be_provoked() {
     }
 }
 
+/// Arguments that are wrong by themselves, in ways that a caller could know from the schema.
+fn malformed() -> Vec<(&'static str, Value)> {
+    let codes = ["INVALID_ARGUMENT", "INVALID_ID", "INVALID_SEMVER"];
+    let provoked = provocations().into_iter().filter(|(_, code, _)| codes.contains(code));
+    let mut malformed: Vec<_> = provoked.map(|(tool, _, arguments)| (tool, arguments)).collect();
+    // Without a filter: a schema of single arguments cannot ask for one of two. Blank: the definition of
+    // this tool is fixed by the clients that know it.
+    let fixed = ["list_capabilities", "mcpeye_request_capability"];
+    malformed.retain(|(tool, _)| !fixed.contains(tool));
+    malformed.extend([
+        ("list_knowledge_bases", json!({"filter_type": "bogus"})),
+        ("list_knowledge_bases", json!({"filter_status": "bogus"})),
+        ("search_knowledge", json!({"query": " "})),
+        ("search_knowledge", json!({"query": "x", "scope": [""]})),
+        ("get_dependencies", json!({"node_id": " "})),
+        ("lookup_capability", json!({"agent": " ", "capability": "hooks"})),
+        ("compare_capability", json!({"capability": "hooks", "agents": [""]})),
+        ("list_capabilities", json!({"agent": ""})),
+        ("get_sources", json!({"capability": " "})),
+        ("list_all_capabilities", json!({"query": " "})),
+        ("list_all_capabilities", json!({"cursor": ""})),
+        ("propose_knowledge", json!({"title": " ", "markdown": "x", "targetPath": "x.md"})),
+        ("propose_knowledge", json!({"title": "x", "markdown": " ", "targetPath": "x.md"})),
+        ("propose_knowledge", json!({"title": "x", "markdown": "x", "targetPath": "x.txt"})),
+        ("query_ephemeral_storage", json!({"retrieval": "version:a b"})),
+    ]);
+    malformed
+}
+
+#[tokio::test]
+async fn what_is_malformed_fits_neither_the_schema_nor_the_server() {
+    let client = fixture().client().await;
+    let inventory = Inventory::full();
+    for (tool, arguments) in malformed() {
+        let operation = inventory.operations.iter().find(|operation| operation.name == tool);
+        let schema = jsonschema::validator_for(&operation.unwrap().request_schema()).unwrap();
+        assert!(!schema.is_valid(&arguments), "{tool} {arguments} fits the schema");
+        let answer = call(&client, tool, arguments.clone()).await;
+        let code = answer["error"].as_str().unwrap_or_default();
+        assert!(code.starts_with("INVALID_"), "{tool} {arguments}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_with_an_unknown_value_names_the_values() {
+    let client = fixture().client().await;
+    let answer = call(&client, "list_knowledge_bases", json!({"filter_type": "bogus"})).await;
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.starts_with("`filter_type` is `bogus`; it can be guideline, "), "{answer}");
+}
+
 /// An agent that handles the advertised errors must not meet others.
 #[tokio::test]
 async fn every_provoked_code_is_advertised() {

@@ -26,8 +26,8 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::Health;
 use super::health::Readiness;
+use super::{Health, StoreHealth};
 use crate::auth::{Grant, not_allowed};
 use crate::problem::Problem;
 use crate::token::Scope;
@@ -160,7 +160,7 @@ impl Collector for Figures {
         };
         gauge("ready", "Whether requests should be sent here", usize::from(self.ready))?;
         if let Some(up) = self.store_up {
-            gauge("store_up", "Whether the store answers", usize::from(up))?;
+            gauge("store_up", "Whether the store can be read and written", usize::from(up))?;
         }
         gauge("index_nodes", "Sections that are known", self.nodes)?;
         gauge("index_files", "Files that are known", self.files)?;
@@ -232,8 +232,11 @@ async fn scrape(
     }
     let accepted = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let modern = accepted.is_some_and(|accept| accept.contains("application/openmetrics-text"));
-    let ready = metrics.readiness.waiting_for().await.is_empty();
-    let store_up = metrics.readiness.store_answers().await;
+    let ready = metrics.readiness.is_ready().await;
+    let store_up = match metrics.readiness.store().await {
+        StoreHealth::None => None,
+        store => Some(store == StoreHealth::Ready),
+    };
     let written = tokio::task::spawn_blocking(move || {
         let registry = metrics.registry(metrics.figures(ready, store_up));
         let mut text = String::new();

@@ -25,11 +25,21 @@ use self::observe::{Observer, observe};
 /// What the application cannot tell about itself. Methods may block for a moment; they are not
 /// called on async threads.
 pub trait Health: Send + Sync {
-    /// Whether the store answers; `None` without a store.
-    fn store_answers(&self) -> Option<bool>;
+    /// Whether the store can be read and written.
+    fn store(&self) -> StoreHealth;
 
     /// How many clients are subscribed to notifications.
     fn subscribers(&self) -> usize;
+}
+
+/// The state of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreHealth {
+    /// The server has none and needs none.
+    None,
+    Ready,
+    /// Why it cannot be used. Everybody may read it: it names no path and no host.
+    NotReady(&'static str),
 }
 
 /// Makes a span part of the trace that the caller's headers name.

@@ -57,20 +57,15 @@ impl Shutdown {
 
     /// Waits for `serving`, which ends by itself after [`Self::closing`], but not for longer than
     /// the grace.
-    pub(crate) async fn bound<E>(
-        self,
-        serving: impl Future<Output = Result<(), E>>,
-    ) -> Result<(), E> {
+    pub(crate) async fn bound(self, serving: impl Future<Output = ()>) {
         let over = self.over();
         let steps = tokio::spawn(self.steps());
-        let served = tokio::select! {
-            served = serving => served,
+        tokio::select! {
+            () = serving => {}
             () = over.cancelled() => {
                 tracing::warn!("the grace period is over; giving up the requests that are still under way");
-                Ok(())
             }
-        };
+        }
         steps.abort();
-        served
     }
 }

@@ -36,7 +36,7 @@ use maud::Markup;
 use self::layout::Tab;
 use self::visit::Visit;
 use crate::auth::{AccessPolicy, TokenStore, wants_page};
-use crate::problem::Problem;
+use crate::problem::{Problem, RETRY_AFTER, add_retry_after};
 use kenning_app::{AppState, Fault, Services, Workload};
 
 pub(crate) use form::FormKey;
@@ -187,7 +187,9 @@ pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
-    (status, HeaderMap::from_iter(headers), markup.into_string()).into_response()
+    let mut headers = HeaderMap::from_iter(headers);
+    add_retry_after(status, RETRY_AFTER, &mut headers);
+    (status, headers, markup.into_string()).into_response()
 }
 
 fn redirect_to(address: &str) -> Response {
@@ -268,4 +270,20 @@ fn all_issues(error: &kenning_compose::Error) -> Option<String> {
     };
     let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
     Some(format!("{config_type} config `{id}` is not valid: {}", issues.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use kenning_app::{Capacity, Refused};
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_refused_says_when_to_try_again() {
+        let busy = problem_page(Refused::Busy(Capacity::STDIO).into());
+        assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(busy.headers()[header::RETRY_AFTER], "1");
+        let absent = problem_page(Problem::new(StatusCode::NOT_FOUND, "nothing"));
+        assert!(!absent.headers().contains_key(header::RETRY_AFTER));
+    }
 }

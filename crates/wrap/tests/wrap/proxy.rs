@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 
 use axum::http::StatusCode;
+use kenning_testkit::DEADLINE;
 use serde_json::{Value, json};
 
 use crate::sink::serve_ingest;
@@ -20,7 +21,7 @@ fn echoed(sent: &[u8]) -> Vec<u8> {
     let mut back = Vec::new();
     process.output.read_to_end(&mut back).unwrap();
     sender.join().unwrap();
-    assert!(process.child.wait().unwrap().success());
+    assert!(kenning_testkit::wait(&mut process.child).success());
     back
 }
 
@@ -163,7 +164,7 @@ fn a_server_that_exits_ends_the_wrapper() {
     let mut process = Process::start(&mut wrapped(&["sh", "-c", "read -r x; echo bye; exit 7"]));
     process.send("go");
     assert_eq!(process.line(), "bye\n");
-    assert_eq!(process.child.wait().unwrap().code(), Some(7));
+    assert_eq!(kenning_testkit::wait(&mut process.child).code(), Some(7));
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn a_client_that_reads_slowly_gets_all_output() {
     process.output.read_to_string(&mut rest).unwrap();
     assert_eq!(rest.lines().count(), 19_999);
     assert!(rest.lines().all(|line| line == first.trim_end()));
-    assert_eq!(process.child.wait().unwrap().code(), Some(4));
+    assert_eq!(kenning_testkit::wait(&mut process.child).code(), Some(4));
 }
 
 #[test]
@@ -186,20 +187,20 @@ fn a_process_that_left_the_servers_group_does_not_keep_the_wrapper() {
     let script = "setsid sleep 3 & echo bye; exit 6";
     let mut process = Process::start(&mut wrapped(&["sh", "-c", script]));
     assert_eq!(process.line(), "bye\n");
-    assert_eq!(process.child.wait().unwrap().code(), Some(6));
+    assert_eq!(kenning_testkit::wait(&mut process.child).code(), Some(6));
 }
 
 #[test]
 fn standard_error_is_the_servers() {
     let mut command = wrapped(&["sh", "-c", "printf 'no\\nend' >&2; exit 3"]);
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let output = kenning_testkit::output(command.stdin(Stdio::null()));
     assert_eq!(output.stderr, b"no\nend");
     assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]
 fn a_missing_command_is_an_error() {
-    let output = wrapped(&["/no/such/server"]).stdin(Stdio::null()).output().unwrap();
+    let output = kenning_testkit::output(wrapped(&["/no/such/server"]).stdin(Stdio::null()));
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.starts_with("error: `/no/such/server` cannot be started: "), "{error}");
@@ -217,10 +218,11 @@ fn standard_streams_may_be_a_socket() {
     drop(command);
     (&ours).write_all(b"hello\n").unwrap();
     ours.shutdown(std::net::Shutdown::Write).unwrap();
+    ours.set_read_timeout(Some(DEADLINE)).unwrap();
     let mut back = String::new();
     (&ours).read_to_string(&mut back).unwrap();
     assert_eq!(back, "hello\n");
-    assert!(child.wait().unwrap().success());
+    assert!(kenning_testkit::wait(&mut child).success());
 }
 
 #[test]
@@ -231,7 +233,7 @@ fn standard_streams_may_be_files() {
     let mut command = wrapped(&["cat"]);
     command.stdin(std::fs::File::open(&input).unwrap());
     command.stdout(std::fs::File::create(&output).unwrap());
-    assert!(command.status().unwrap().success());
+    assert!(kenning_testkit::wait(&mut command.spawn().unwrap()).success());
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "one\ntwo\n");
 }
 

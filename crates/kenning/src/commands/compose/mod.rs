@@ -19,6 +19,7 @@ use kenning_registry::Registry;
 use serde_json::Value;
 
 pub(super) use self::sources::DomainSources;
+use super::vectors::Missing;
 use super::{Context, data_folder, gaps, user_file};
 use crate::cli::{self, ComposeCommand};
 use crate::failure::{Exit, Failure};
@@ -68,12 +69,19 @@ impl Context {
 
 pub(super) fn run(context: &Context, args: cli::Compose) -> Result<Exit, Failure> {
     let store = context.open_store()?;
-    let library = context.open_embedded_library(store.as_ref())?;
+    let library = Arc::new(context.open_library()?);
+    let vectors = Arc::new(context.vectors(&library, store.as_ref())?);
     let registry = store.clone().map(|store| Registry::new(store));
-    let gaps = store.map(gaps::open_gaps).transpose()?;
+    let gaps = store.map(gaps::with_model);
     let discovery = Arc::new(context.settings.discovery.clone());
     let catalog = Arc::new(context.catalog()?);
-    let sources = DomainSources::new(&library, &discovery, &catalog, registry, gaps);
+    let missing = missing_vectors(&args.command);
+    let sources = DomainSources::new(&library, &discovery, &catalog, registry, gaps)
+        .before_search({
+            let vectors = vectors.clone();
+            move || vectors.load(missing).map_err(|failure| failure.message)
+        })
+        .before_gaps(|gaps| gaps::extract(gaps).map_err(|failure| failure.message));
     let compose = context.open_compose(sources)?;
     match args.command {
         ComposeCommand::List => {
@@ -81,8 +89,11 @@ pub(super) fn run(context: &Context, args: cli::Compose) -> Result<Exit, Failure
             let listed = compose.list_artifacts(&all)?;
             context.printer.answer(&listed, list_text)?;
         }
-        ComposeCommand::Preview { id, set } => preview(context, &compose, &id, values(&set)?)?,
-        ComposeCommand::Build { id, set, output, force, watch } => {
+        ComposeCommand::Preview { id, set, .. } => {
+            preview(context, &compose, &id, values(&set)?)?;
+            context.printer.note_if(vectors.leave_rest_and_report().as_deref());
+        }
+        ComposeCommand::Build { id, set, output, force, watch, .. } => {
             let request = AssembleRequest {
                 artifact_config_id: id,
                 output_path: output.map(|path| path.to_string_lossy().into_owned()),
@@ -90,12 +101,20 @@ pub(super) fn run(context: &Context, args: cli::Compose) -> Result<Exit, Failure
                 context: Some(values(&set)?),
             };
             build(context, &compose, &request)?;
+            context.printer.note_if(vectors.leave_rest_and_report().as_deref());
             if watch {
                 build_on_changes(context, &compose, &request, &library)?;
             }
         }
     }
     Ok(Exit::Success)
+}
+
+fn missing_vectors(command: &ComposeCommand) -> Missing {
+    match command {
+        ComposeCommand::List => Missing::Leave,
+        ComposeCommand::Preview { wait, .. } | ComposeCommand::Build { wait, .. } => (*wait).into(),
+    }
 }
 
 /// Previews the content with this id; if there is none, the artifact.

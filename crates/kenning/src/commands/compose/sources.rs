@@ -38,9 +38,15 @@ pub(in crate::commands) struct DomainSources {
     gaps: Option<Gaps>,
     /// Set once compose is open: `knowledge` skips the files that compose writes.
     pub(super) compose: OnceLock<Compose>,
+    before_search: Option<BeforeSearch>,
+    before_gaps: Option<BeforeGaps>,
     /// Token counts by hash of the text. Every generation counts the same texts again.
     token_counts: Mutex<HashMap<blake3::Hash, usize>>,
 }
+
+/// What the command line does first, and only if it has to; a server does it in the background.
+type BeforeSearch = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+type BeforeGaps = Box<dyn Fn(&Gaps) -> Result<(), String> + Send + Sync>;
 
 impl Sources for DomainSources {
     fn read(&self, name: &str, params: &Value) -> Result<Value, SourceError> {
@@ -85,8 +91,26 @@ impl DomainSources {
             registry,
             gaps,
             compose: OnceLock::new(),
+            before_search: None,
+            before_gaps: None,
             token_counts: Mutex::default(),
         }
+    }
+
+    /// Calls `prepare` before nodes are selected by a task.
+    pub(super) fn before_search(
+        self,
+        prepare: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { before_search: Some(Box::new(prepare)), ..self }
+    }
+
+    /// Calls `prepare` before gaps are read.
+    pub(super) fn before_gaps(
+        self,
+        prepare: impl Fn(&Gaps) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { before_gaps: Some(Box::new(prepare)), ..self }
     }
 
     fn catalog(&self, params: &CatalogParams) -> CatalogDigest {
@@ -144,6 +168,9 @@ impl DomainSources {
 
     fn gaps(&self, params: &GapsParams) -> Result<GapsDigest, SourceError> {
         let gaps = self.gaps.as_ref().ok_or_else(|| failed(&"there is no store"))?;
+        if let Some(prepare) = &self.before_gaps {
+            prepare(gaps).map_err(SourceError)?;
+        }
         // To the end of today, so that the same day says the same.
         let until = (crate::commands::clock::now() / DAY + 1) * DAY;
         let from = until.saturating_sub(u64::from(params.days) * DAY);

@@ -109,7 +109,11 @@ pub(super) fn shared_server(settings: &Settings, layers: &Layers) -> Option<Chec
     Some(match daemon::probe(settings, layers).ok()? {
         HostStatus::NoHost => Check::ok(name, "not running; every client starts its own server")
             .next("optional: `kenning serve --http` serves all clients of this project"),
-        HostStatus::Running { pid, clients, socket } => {
+        HostStatus::Running { pid, problem: Some(problem), .. } => {
+            Check::fail(name, Failure::new(format!("process {pid}: {problem}")))
+                .next("`kenning index` names the files that cannot be read")
+        }
+        HostStatus::Running { pid, clients, socket, problem: None } => {
             Check::ok(name, format!("process {pid} serves {clients} clients at {socket}"))
         }
         HostStatus::Refused { reason, socket } => {

@@ -1,12 +1,13 @@
 //! Checks of bases, model, store and vectors.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use kenning_embed::Embedder;
 use kenning_knowledge::Library;
 use kenning_knowledge::semantic::{Coverage, Indexer, NoCache, VectorCache};
 use kenning_settings::{Layers, Settings};
-use kenning_store::{Location, ReadOnly, Schema, Store};
+use kenning_store::{ExposedKind, Location, ReadOnly, Schema, Store};
 
 use super::Check;
 use crate::commands::context::store_location;
@@ -17,7 +18,10 @@ pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
     let mut checks = Vec::new();
     let library = library(settings, layers);
     match &library {
-        Ok(library) => checks.extend(bases(library)),
+        Ok(library) => {
+            checks.extend(bases(library));
+            checks.extend(stalled_files(library));
+        }
         Err(failure) => checks.push(Check::fail("bases", failure.clone())),
     }
     let model = model(settings, layers);
@@ -27,6 +31,11 @@ pub(super) fn checks(settings: &Settings, layers: &Layers) -> Vec<Check> {
     }
     let (check, store) = store(settings, layers);
     checks.push(check);
+    if let Ok(Some(Location::Folder(folder))) = store_location(settings, layers)
+        && store.is_some()
+    {
+        checks.push(store_access(&folder));
+    }
     if let (Ok(library), Ok(model)) = (library, model) {
         checks.push(vectors(library, model, store));
     }
@@ -57,6 +66,10 @@ fn bases(library: &Library) -> Vec<Check> {
             count(nodes, "node"),
             count(problems, "problem")
         );
+        if let Some(gone) = snapshot.unavailable().iter().find(|one| one.name == base.name()) {
+            return Check::fail(name, Failure::new(gone.message.clone()))
+                .next("check that the folder exists and its file system is mounted");
+        }
         if files == 0 {
             return Check::warn(name, format!("no Markdown in {root}"))
                 .next("name a folder with --root, or run `kenning init`");
@@ -68,6 +81,16 @@ fn bases(library: &Library) -> Vec<Check> {
         Check::ok(name, found)
     };
     snapshot.bases().map(check).collect()
+}
+
+fn stalled_files(library: &Library) -> Option<Check> {
+    let stalled = library.snapshot().stalled_files();
+    (stalled > 0).then(|| {
+        let problem =
+            format!("{} not read: the file system does not answer", count(stalled, "file"));
+        Check::fail("files", Failure::new(problem))
+            .next("`kenning index` names them; check the mount that they are on")
+    })
 }
 
 fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
@@ -96,6 +119,29 @@ fn store(settings: &Settings, layers: &Layers) -> (Check, Option<Store>) {
             (Check::fail("store", Failure::from(error)).next(next), None)
         }
     }
+}
+
+/// Whether other users of this machine can read the store.
+fn store_access(folder: &Path) -> Check {
+    let name = "store access";
+    let exposed = kenning_store::exposed(folder);
+    let (own, shared): (Vec<_>, Vec<_>) =
+        exposed.iter().partition(|one| one.kind == ExposedKind::Own);
+    let place = folder.display();
+    if own.is_empty() {
+        let found = "only its owner can read the store's files".to_owned();
+        let others = "; others can list the folder, whose mode is not changed because it holds \
+                      other files, too";
+        let others = if shared.is_empty() { "" } else { others };
+        return Check::ok(name, format!("{found} in {place}{others}"));
+    }
+    let found: Vec<String> =
+        own.iter().map(|one| format!("{} ({:04o})", one.path.display(), one.mode)).collect();
+    let problem = format!("other users can reach {}", found.join(", "));
+    let paths: Vec<String> = own.iter().map(|one| one.path.display().to_string()).collect();
+    let next = format!("run `chmod go-rwx {}` as their owner", paths.join(" "));
+    Check::warn(name, problem)
+        .next(format!("{next}; the next use of the store by its owner does so, too"))
 }
 
 fn schema_check(place: &str, Schema { found, known }: Schema) -> Check {

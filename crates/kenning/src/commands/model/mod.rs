@@ -8,6 +8,7 @@ mod wire;
 
 use std::time::Duration;
 
+use kenning_gaps::Redactor;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
@@ -100,7 +101,10 @@ impl Model {
             let response = self.send(&self.wire.request(&self.name, prompt, tools)).await?;
             self.wire.reply(&read(response).await?).ok_or_else(|| "it is no reply".to_owned())
         };
-        reply.await.map_err(|problem| NoReply { model: self.name.clone(), problem })
+        reply.await.map_err(|problem| NoReply {
+            model: self.name.clone(),
+            problem: self.key.removed_from(&problem),
+        })
     }
 
     async fn send(&self, body: &Value) -> Result<Response, String> {
@@ -124,6 +128,17 @@ impl Key {
         })?;
         key.set_sensitive(true);
         Ok(Some(Self::Set(key)))
+    }
+
+    /// A problem in the provider's words, which may repeat the key, without it and cut to what is
+    /// shown.
+    fn removed_from(&self, problem: &str) -> String {
+        let key = match self {
+            Self::Set(key) => key.to_str().unwrap_or_default(),
+            Self::NotNeeded | Self::Missing(_) => "",
+        };
+        let known = if key.is_empty() { problem.to_owned() } else { problem.replace(key, "[key]") };
+        Redactor::default().text(&known).chars().take(MAX_PROBLEM_CHARS).collect()
     }
 }
 
@@ -149,7 +164,6 @@ async fn read(response: Response) -> Result<Value, String> {
         Some(Value::String(message)) => message.clone(),
         _ => String::from_utf8_lossy(&body).into_owned(),
     };
-    let problem: String = problem.chars().take(MAX_PROBLEM_CHARS).collect();
     Err(format!("{status}: {problem}"))
 }
 

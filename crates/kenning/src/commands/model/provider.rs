@@ -18,7 +18,7 @@ const OPENAI: &str = "https://api.openai.com/v1/";
 const GEMINI: &str = "https://generativelanguage.googleapis.com/v1beta/";
 const MINIMAX: &str = "https://api.minimax.io/anthropic/v1/";
 
-/// A model that no other provider has is looked for on this machine.
+/// Models on this machine.
 const LOCAL: Provider = provider("ollama", &[], None, "http://localhost:11434/v1/");
 
 /// Those not named in [`wire`] speak the completions of `OpenAI`.
@@ -71,18 +71,36 @@ pub(super) fn of(model: &str) -> Result<(&'static Provider, &str), Failure> {
         let named = PROVIDERS.iter().find(|provider| provider.name == namespace);
         return named.map(|provider| (provider, model)).ok_or_else(|| unknown(namespace));
     }
+    if is_local(model) {
+        return Ok((&LOCAL, model));
+    }
     let has = |provider: &&Provider| provider.models.iter().any(|name| model.starts_with(name));
-    // Its weights are open: whoever asks for it by this name runs it.
-    let is_open = model.starts_with("gpt-oss");
-    let named = PROVIDERS.iter().find(has).filter(|_| !is_open);
-    Ok((named.unwrap_or(&LOCAL), model))
+    let named = PROVIDERS.iter().find(has);
+    named.map(|provider| (provider, model)).ok_or_else(|| unimplied(model))
+}
+
+/// Ollama's names have a tag, such as `qwen3:8b`. The weights of `gpt-oss` are open: a caller that
+/// asks for it by this name runs it.
+fn is_local(model: &str) -> bool {
+    let has_tag = model.contains(':') && !model.contains('/');
+    has_tag || model.starts_with("gpt-oss")
+}
+
+fn known() -> String {
+    let known: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+    known.join(", ")
 }
 
 fn unknown(namespace: &str) -> Failure {
-    let known: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    Failure::usage(format!("there is no provider `{namespace}`")).hint(format!(
-        "there is {}; for any other, name its OpenAI-compatible endpoint",
-        known.join(", ")
+    Failure::usage(format!("there is no provider `{namespace}`"))
+        .hint(format!("there is {}; for any other, name its OpenAI-compatible endpoint", known()))
+}
+
+fn unimplied(model: &str) -> Failure {
+    Failure::usage(format!("no known provider has a model called `{model}`")).hint(format!(
+        "write PROVIDER::{model} with one of {}, such as ollama::{model} for one on this machine; \
+         for any other provider, name its OpenAI-compatible endpoint",
+        known()
     ))
 }
 
@@ -134,9 +152,15 @@ mod tests {
 
     #[test]
     fn an_unknown_provider_is_an_error_that_names_the_known_ones() {
-        let error = of("nobody::model").err().unwrap();
-        assert!(error.message.contains("nobody"), "{error:?}");
-        assert!(error.hint.unwrap().contains("anthropic, openai, gemini"));
+        let names =
+            ["mimo-v2-flash", "omlx-qwen3", "fireworks/glm-5", "deepseek/r1:free", "llama3.2"];
+        for model in ["nobody::model"].into_iter().chain(names) {
+            let error = of(model).err().unwrap_or_else(|| panic!("{model} has a provider"));
+            let name = model.strip_suffix("::model").unwrap_or(model);
+            assert!(error.message.contains(name), "{error:?}");
+            assert!(error.hint.unwrap().contains("anthropic, openai, gemini"));
+        }
+        assert_eq!(of("ollama::llama3.2").unwrap().0.name, "ollama");
     }
 
     #[test]

@@ -131,6 +131,14 @@ fn what_is_no_reply_is_an_error_with_the_providers_words() {
 }
 
 #[test]
+fn a_problem_never_shows_the_key() {
+    let words = "the key secret is wrong, as is AIza";
+    let echo = json!({"error": {"message": format!("{words}{}", "0aB1cD2eF3".repeat(4))}});
+    let problem = asked(Wire::Completions, |_| {}, 401, &echo).unwrap_err().to_string();
+    assert!(problem.contains("the key [key] is wrong, as is [REDACTED_KEY]"), "{problem}");
+}
+
+#[test]
 fn a_missing_key_is_named() {
     let base = Url::parse("http://127.0.0.1:9/").unwrap();
     let model = Model::at("m", Wire::Messages, base, Key::Missing("ANTHROPIC_API_KEY")).unwrap();

@@ -7,11 +7,12 @@ use std::time::Duration;
 use kenning_app::AppState;
 use kenning_knowledge::Library;
 use kenning_mcp::{Server, http, render};
-use kenning_store::Store;
-use kenning_web::{AccessPolicy, Monitoring, Mount, Shutdown, Site, TokenStore};
+use kenning_store::{NotReady, Store};
+use kenning_web::{AccessPolicy, ConnectionLimits, Monitoring, Mount, Shutdown, Site, TokenStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connections::connections;
 use super::health::ServerHealth;
 use super::summary;
 use crate::commands::Context;
@@ -26,11 +27,18 @@ pub(super) struct Open {
     access: AccessPolicy,
     read_only: bool,
     store: Option<Arc<Store>>,
+    connections: ConnectionLimits,
+    store_failure: Option<NotReady>,
     drain: Duration,
     grace: Duration,
 }
 
-pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Result<Open, Failure> {
+/// `store_failure` is why there is no store, if there should be one.
+pub(super) async fn open(
+    context: &Context,
+    store: Option<&Arc<Store>>,
+    store_failure: Option<NotReady>,
+) -> Result<Open, Failure> {
     let (host, port) = (&context.settings.server.host, context.settings.server.port);
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), port))
         .await
@@ -59,6 +67,8 @@ pub(super) async fn open(context: &Context, store: Option<&Arc<Store>>) -> Resul
         access,
         read_only: server.read_only,
         store: store.cloned(),
+        connections: connections(server),
+        store_failure,
         drain: Duration::from_secs(server.drain_seconds),
         grace: Duration::from_secs(server.grace_seconds),
     })
@@ -109,7 +119,11 @@ impl Open {
             closing.cancelled().await;
             changes.close();
         });
-        let health = Arc::new(ServerHealth { changes: server.changes(), store: self.store });
+        let health = Arc::new(ServerHealth {
+            changes: server.changes(),
+            store: self.store,
+            store_failure: self.store_failure,
+        });
         let offered = server.app().clone();
         let monitoring = Monitoring { health, offered, shutdown, adopt_trace: telemetry::adopt() };
         let mcp = Mount {
@@ -118,7 +132,8 @@ impl Open {
             write: http::router(server, reach, over),
         };
         let (access, read_only) = (self.access, self.read_only);
-        let site = Site { app, mounts: vec![mcp], access, read_only, monitoring };
+        let connections = self.connections;
+        let site = Site { app, mounts: vec![mcp], access, read_only, monitoring, connections };
         Ok(site.serve(self.listener).await?)
     }
 }

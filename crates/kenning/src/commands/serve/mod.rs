@@ -1,5 +1,6 @@
 //! `serve`: opens the services and serves them over stdio or HTTP.
 
+mod connections;
 #[cfg(unix)]
 pub(super) mod daemon;
 mod health;
@@ -12,6 +13,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
+use kenning_app::compose::content_uri;
 use kenning_app::knowledge::file_uri;
 use kenning_app::{AppState, Capacity, Inventory, Services, Toolset};
 use kenning_gaps::Gaps;
@@ -21,7 +23,7 @@ use kenning_knowledge::watch::Watcher;
 use kenning_knowledge::{Changes, Library};
 use kenning_mcp::{Changed, Server, protocol, stdio};
 use kenning_settings::Transport;
-use kenning_store::{Store, Subscription};
+use kenning_store::{NotReady, Store, Subscription};
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 use toml::Value;
@@ -29,6 +31,7 @@ use toml::Value;
 use self::recording::Recording;
 use self::signals::stop_on_signal;
 use self::toolsets::Selection;
+use super::vectors::IndexLock;
 use super::{Context, compose, registry};
 use crate::cli;
 use crate::failure::{Exit, Failure};
@@ -101,6 +104,10 @@ fn serve_services(
     let cache = Context::vector_cache(store.as_ref());
     let new_nodes = opened.recording.new_nodes();
     let _indexer = IndexerThread::start(library.clone(), cache, model, new_nodes)?;
+    // Commands leave vectors to a server that follows the files.
+    let _vectors = store.as_ref().filter(|_| !serve.no_watch).and_then(|store| {
+        IndexLock::of(context, store, &library).and_then(|lock| lock.try_shared().ok())
+    });
     let _watcher = (!serve.no_watch).then(|| watch(&library, &opened.server)).flatten();
     let _registry_watch =
         store.as_ref().and_then(|store| watch_registry(store, &opened.server, &opened.recording));
@@ -130,6 +137,8 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 struct Opened {
     library: Arc<Library>,
     store: Option<Arc<Store>>,
+    /// Why the store could not be opened.
+    store_failure: Option<NotReady>,
     recording: Recording,
     app: AppState,
     server: Server,
@@ -142,12 +151,13 @@ impl Opened {
         let selected = selection.of_all(all.clone());
         // Each takes a while, and none needs another.
         let (library, store, catalog) = std::thread::scope(|scope| {
-            let store = scope.spawn(|| context.open_store());
+            let store = scope.spawn(|| context.try_store());
             let catalog = scope.spawn(|| context.catalog());
             let library = context.open_library();
             (library, joined(store), joined(catalog))
         });
         let (library, store, catalog) = (Arc::new(library?), store?, Arc::new(catalog?));
+        let (store, store_failure) = (store.clone().unwrap_or_default(), store.err());
         let registry = store.clone().map(|store| {
             let library = library.clone();
             registry::with_semantic_ranking(store, move |text| library.embed(text))
@@ -183,7 +193,8 @@ impl Opened {
         };
         let app = AppState::new(all, services, capacity, protocol());
         let server = Server::new(app.offering(selected), transport);
-        Ok(Self { library, store, recording, app, server })
+        watch_contents(&app, &server);
+        Ok(Self { library, store, store_failure, recording, app, server })
     }
 }
 
@@ -193,8 +204,8 @@ async fn serve_http(
     opened: &Opened,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
-    let Opened { library, store, recording, app, server } = opened;
-    let open = http::open(context, store.as_ref()).await?;
+    let Opened { library, store, store_failure, recording, app, server } = opened;
+    let open = http::open(context, store.as_ref(), *store_failure).await?;
     #[cfg(unix)]
     let host = {
         let offers = Box::new(recording.offer_recorder());
@@ -273,6 +284,16 @@ fn watch_registry(
         .on_registry_change(announce)
         .inspect_err(|error| tracing::warn!(%error, "the registry cannot be watched; clients are not notified of its changes"))
         .ok()
+}
+
+/// Notifies clients of contents that this server generates or deletes.
+fn watch_contents(app: &AppState, server: &Server) {
+    let Some(compose) = &app.services.compose else { return };
+    let feed = server.changes();
+    compose.on_content_change(move |changed| {
+        let uris = vec![content_uri(changed.id)];
+        feed.announce(Changed { list: changed.alters_list, uris, ..Changed::default() });
+    });
 }
 
 fn summary(context: &Context, library: &Library, server: &Server) -> String {

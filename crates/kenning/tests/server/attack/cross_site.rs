@@ -3,7 +3,7 @@
 use kenning_testkit::jsonrpc;
 use reqwest::Method;
 
-use crate::support::{Answer, Project, Server};
+use crate::server::support::{Answer, Project, Server};
 
 /// Routes that reveal no data and change nothing but who is logged in.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/logout"];

@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolRequestParams, object};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::server::support::{
     DEADLINE, Project, batch, call, capability_request, eventually, read_text, within,
 };
 

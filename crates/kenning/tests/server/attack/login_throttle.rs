@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
-use crate::support::{Answer, Project, Server, http_client};
+use crate::server::support::{Answer, Project, Server, http_client};
 
 /// A client with another address of this machine: all of 127.0.0.0/8 belongs to it.
 fn from(address: [u8; 4]) -> Client {
@@ -78,7 +78,7 @@ async fn throttles_guesses_in_the_login_form() {
     let browser = from([127, 0, 0, 7]);
     let page = Answer::to(browser.get(server.url("/login"))).await;
     let cookie = page.header("set-cookie").split(';').next().unwrap();
-    let form_token = crate::pages::form_token(&page.text).unwrap();
+    let form_token = crate::server::pages::form_token(&page.text).unwrap();
     let submit = |n| {
         let request = browser.post(server.url("/login")).header("Cookie", cookie);
         let request = request.header("Content-Type", "application/x-www-form-urlencoded");

@@ -3,5 +3,8 @@
 mod cross_site;
 mod hidden_text;
 mod login_throttle;
+mod other_users;
 mod path_traversal;
 mod secret_leaks;
+#[cfg(unix)]
+mod slow_clients;

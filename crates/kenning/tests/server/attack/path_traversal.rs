@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams, object};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, Project, described_tools, within};
+use crate::server::support::{Answer, Client, Project, described_tools, within};
 
 const SECRET: &str = "this must not be read";
 

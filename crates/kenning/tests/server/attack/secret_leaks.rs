@@ -6,8 +6,8 @@ use std::process::Stdio;
 use kenning_testkit::{Postgres, finish, jsonrpc};
 use serde_json::json;
 
-use crate::monitoring::check_json_lines;
-use crate::support::{Project, Server, call, within};
+use crate::server::monitoring::check_json_lines;
+use crate::server::support::{Project, Server, call, within};
 
 /// Not a token of the store, and just as secret.
 const WRONG: &str = "kng_000000000000_thisisnotatokenbutasecretnevertheless";
@@ -108,7 +108,7 @@ fn no_password_of_a_store_is_printed() {
             &["status"],
         ] {
             let mut command = project.kenning(&[&["--log-level", "trace"], args].concat());
-            let finished = crate::support::finished(command.env("KENNING_STORE_URL", &url));
+            let finished = crate::server::support::finished(command.env("KENNING_STORE_URL", &url));
             let printed = finished.printed();
             assert!(!printed.is_empty() && !printed.contains(PASSWORD), "{args:?}: {printed}");
         }

@@ -8,7 +8,7 @@ use kenning_testkit::{HttpProcess, eventually, finish, output, wait};
 use serde_json::{Value, json};
 
 use super::fixture::{Connection, Fixture, signal};
-use crate::support::{DEADLINE, Server, call, within};
+use crate::server::support::{DEADLINE, Server, call, within};
 
 fn small() -> Fixture {
     Fixture::with_files(&[("a.md", "# A\n")])

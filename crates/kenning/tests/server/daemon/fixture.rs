@@ -12,7 +12,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{DEADLINE, Server, eventually, handbook, modern, within};
+use crate::server::support::{DEADLINE, Server, eventually, handbook, modern, within};
 
 pub(super) struct Fixture {
     home: TempDir,

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::fixture::{Attached, Fixture, legacy, signal};
-use crate::support::{DEADLINE, ResourceUpdates, call, within};
+use crate::server::support::{DEADLINE, ResourceUpdates, call, within};
 
 #[tokio::test]
 async fn ten_clients_continue_when_the_server_is_killed() {

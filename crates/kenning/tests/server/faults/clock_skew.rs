@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::pelicans;
-use crate::support::{DEADLINE, batch, capability_request, eventually, now};
+use crate::server::support::{DEADLINE, batch, capability_request, eventually, now};
 
 fn request_at(number: u64, timestamp: u64) -> Value {
     let mut request = capability_request(number, "export as PDF");

@@ -4,10 +4,12 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
+use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::support::{Project, finished, within};
+use super::{check_knowledge, check_registry_refuses, check_store_is_not_ready, pelicans};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{Project, finished, within};
 
 fn store(project: &Project) -> PathBuf {
     project.data().join("kenning.db")
@@ -54,6 +56,41 @@ async fn a_store_with_a_damaged_schema_is_refused_and_unchanged() {
     check_refused_and_unchanged(&project).await;
 }
 
+/// Overwrites all but the beginning of the file.
+fn damage(project: &Project) {
+    let mut file = OpenOptions::new().write(true).open(store(project)).unwrap();
+    let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
+    file.seek(SeekFrom::Start(4096)).unwrap();
+    file.write_all(&vec![0xa5; length - 4096]).unwrap();
+}
+
+#[tokio::test]
+async fn a_server_whose_store_is_damaged_is_not_ready() {
+    let project = with_store();
+    let server = project.http(&[], &[]);
+    let ready = readiness_becomes(&server, StatusCode::OK).await;
+    assert_eq!(ready["parts"]["store"]["ready"], true, "{ready}");
+    damage(&project);
+    check_store_is_not_ready(&server, "the store is damaged").await;
+    assert_eq!(server.get("/healthz").await.status, StatusCode::OK, "a restart would not help");
+    server.kill().await;
+    fs::write(store(&project), "no database ".repeat(1_000)).unwrap();
+    let server = project.http(&[], &[]);
+    check_store_is_not_ready(&server, "the store is damaged").await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_store_was_removed_is_not_ready() {
+    let project = with_store();
+    let server = project.http(&[], &[]);
+    readiness_becomes(&server, StatusCode::OK).await;
+    fs::remove_file(store(&project)).unwrap();
+    check_store_is_not_ready(&server, "the store cannot be opened").await;
+    assert!(!store(&project).exists(), "the check leaves nothing behind");
+    server.stop().await;
+}
+
 /// A truncated store is noticed at the latest when a missing part is read.
 #[test]
 fn a_truncated_store_gives_no_wrong_answer() {
@@ -85,7 +122,7 @@ fn found(answer: &Value) -> Vec<(String, String)> {
 fn damaged_vectors_are_recomputed() {
     let project = pelicans();
     project.write("heron.md", "# Herons\nA heron stands in the reeds and waits for frogs.\n");
-    let question = ["search", "--type", "semantic", "a bird that keeps fish"];
+    let question = ["search", "--wait", "--type", "semantic", "a bird that keeps fish"];
     let before: Value = project.json(&question);
     assert_eq!(before["results"][0]["id"], "pelican", "{before}");
     for damage in [

@@ -10,7 +10,7 @@ use kenning_testkit::DEADLINE;
 use serde_json::{Value, json};
 
 use super::pelicans;
-use crate::support::{Answer, Project, Server, batch, event, within};
+use crate::server::support::{Answer, Project, Server, batch, event, within};
 
 /// Kills the process once `reached` returns true. Returns `false` if it had ended by then.
 fn kill_when(mut child: Child, reached: impl Fn() -> bool) -> bool {
@@ -56,7 +56,7 @@ fn while_vectors_are_computed() {
         interrupted += usize::from(kill_when(child, || size() >= step));
     }
     assert!(interrupted > 0, "no run was long enough to be interrupted");
-    let question = ["search", "--type", "semantic", "a bird that fishes"];
+    let question = ["search", "--wait", "--type", "semantic", "a bird that fishes"];
     let after = project.json(&question);
     fs::remove_dir_all(project.data()).unwrap();
     assert_eq!(after, project.json(&question), "the same answer as without a crash");

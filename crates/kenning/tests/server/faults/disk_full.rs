@@ -3,8 +3,12 @@
 
 use std::process::Command;
 
-use super::{is_possible, pelicans};
-use crate::support::{Finished, finished};
+use reqwest::StatusCode;
+use serde_json::json;
+
+use super::{check_store_is_not_ready, is_possible, pelicans};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{DEADLINE, Finished, Server, eventually, finished};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limit {
@@ -103,4 +107,51 @@ fn knowledge_is_answered_without_room() {
         let (_, found) = run.out.split_once("searching\n").unwrap();
         assert!(found.contains("pelican.md") && !found.contains("not found"), "{run:?}");
     }
+}
+
+/// More than there are connections to the store, so that each of them is used.
+const REFUSED: usize = 12;
+
+async fn register(server: &Server, skill: &str) -> u16 {
+    let metadata = json!({"description": "long ".repeat(2_000)});
+    let skill = json!({"skill_name": skill, "version": "1.0.0", "metadata": metadata});
+    let body = json!({"agent_id": 11, "capabilities": [skill]});
+    server.post("/api/v1/register_agent_capabilities", &body).await.status.as_u16()
+}
+
+#[tokio::test]
+async fn writes_succeed_at_once_when_there_is_room_again() {
+    let project = pelicans();
+    let mut command = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -S -f 1400; exec \"$@\"";
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_kenning")]);
+    project.isolate(&mut command);
+    command.args(["serve", "--http", "127.0.0.1:0"]).env("KENNING_SERVER_ATTACH", "false");
+    let server = Server::start(&mut command);
+    server.add_agent("bot", 11).await;
+    let (mut stored, mut refused) = (0, 0);
+    while refused < REFUSED {
+        match register(&server, &format!("skill-{stored}-{refused}")).await {
+            200 => stored += 1,
+            500 => refused += 1,
+            other => panic!("{other}"),
+        }
+        assert!(stored < 1_000, "the limit does not hold");
+    }
+    // The check itself may still fit into the rest, and takes some of it.
+    eventually(DEADLINE, async || {
+        assert_eq!(register(&server, "without room").await, 500);
+        let status = server.get("/readyz").await.status;
+        (status == StatusCode::SERVICE_UNAVAILABLE).then_some(())
+    })
+    .await;
+    check_store_is_not_ready(&server, "the store fails").await;
+    let pid = server.child.id().to_string();
+    let mut lift = Command::new("prlimit");
+    finished(lift.args(["--pid", &pid, "--fsize=unlimited"])).success();
+    for n in 0..2 * REFUSED {
+        assert_eq!(register(&server, &format!("after-{n}")).await, 200, "write {n}");
+    }
+    readiness_becomes(&server, StatusCode::OK).await;
+    server.stop().await;
 }

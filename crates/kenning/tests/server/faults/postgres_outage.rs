@@ -13,8 +13,8 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::monitoring::readiness_becomes;
-use crate::support::{Answer, Server, batch, call, event, finished, within};
+use crate::server::monitoring::readiness_becomes;
+use crate::server::support::{Answer, Server, batch, call, event, finished, within};
 
 async fn register(server: &Server, skill: &str) -> Answer {
     let skill = json!({"skill_name": skill, "version": "1.0.0"});
@@ -29,7 +29,9 @@ async fn during_an_outage_what_needs_the_store_is_refused_and_the_rest_goes_on()
     let server = project.http(&[], &[("KENNING_STORE_URL", &store)]);
     server.add_agent("bot", 11).await;
     let ready = readiness_becomes(&server, StatusCode::OK).await;
-    assert_eq!(ready, json!({"ready": true, "waiting_for": []}));
+    let ok = json!({"ready": true});
+    let parts = json!({"model": ok, "store": ok, "files": ok, "bases": ok});
+    assert_eq!(ready, json!({"ready": true, "waiting_for": [], "parts": parts}));
     let client = server.client().await;
     for (round, end) in [Postgres::stop, Postgres::crash].into_iter().enumerate() {
         let skill = format!("skill-{round}");
@@ -68,7 +70,9 @@ async fn during_an_outage_what_needs_the_store_is_refused_and_the_rest_goes_on()
 /// Probes and metrics report that the store is missing; the server stays alive.
 async fn check_reported_as_not_ready(server: &Server, password: &str) {
     let waiting = readiness_becomes(server, StatusCode::SERVICE_UNAVAILABLE).await;
-    assert_eq!(waiting, json!({"ready": false, "waiting_for": ["store"]}));
+    assert_eq!(waiting["waiting_for"], json!(["store"]));
+    assert_eq!(waiting["parts"]["model"], json!({"ready": true}));
+    assert_eq!(waiting["parts"]["store"]["ready"], false, "{waiting}");
     let alive = server.get("/healthz").await;
     assert_eq!((alive.status, alive.text.as_str()), (StatusCode::OK, "ok\n"));
     let metrics = server.get("/metrics").await.text;

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use super::{check_knowledge, check_registry_refuses, pelicans};
-use crate::support::{Project, connect, finished, within};
+use super::{check_knowledge, check_registry_refuses, check_store_is_not_ready, pelicans};
+use crate::server::support::{Project, Server, connect, finished, within};
 
 /// The program without root's right to write to any file.
 fn unprivileged(project: &Project, args: &[&str]) -> Command {
@@ -55,4 +55,21 @@ async fn a_server_answers_what_needs_no_store_and_refuses_the_rest() {
     check_registry_refuses(&client).await;
     set_mode(&project.data(), 0o755);
     within(client.cancel()).await.unwrap();
+}
+
+/// Whether the file alone is read-only, with which a store opens, or all around it, too.
+#[tokio::test]
+async fn a_server_with_a_read_only_store_is_not_ready() {
+    let project = pelicans();
+    project.run(&["agents", "add", "bot", "--id", "11"]).success();
+    set_mode(&project.data().join("kenning.db"), 0o444);
+    let serve = ["serve", "--http", "127.0.0.1:0"];
+    let server = Server::start(&mut unprivileged(&project, &serve));
+    check_store_is_not_ready(&server, "the store cannot be written").await;
+    server.stop().await;
+    let project = read_only();
+    let server = Server::start(&mut unprivileged(&project, &serve));
+    check_store_is_not_ready(&server, "the store cannot be written").await;
+    server.stop().await;
+    set_mode(&project.data(), 0o755);
 }

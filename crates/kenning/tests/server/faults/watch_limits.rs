@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::{is_possible, pelicans};
-use crate::support::{DEADLINE, Project, call, connect, eventually, within};
+use crate::server::support::{DEADLINE, Project, call, connect, eventually, within};
 
 /// A shell in a user namespace in which the limit is 0. Such a namespace has limits of its own, so
 /// nothing else on the machine is affected.

@@ -8,7 +8,7 @@ use kenning_testkit::{DEADLINE, LineProcess, eventually, jsonrpc, wait};
 use serde_json::json;
 
 use super::pelicans;
-use crate::support::Project;
+use crate::server::support::Project;
 
 /// `kenning wrap` around a shell script.
 fn wrap(project: &Project, script: &str) -> LineProcess {

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{Browser, form_token};
-use crate::support::{Answer, DEADLINE, batch, capability_request, eventually};
+use crate::server::support::{Answer, DEADLINE, batch, capability_request, eventually};
 
 /// Reports a missing capability, and returns the id of its gap.
 async fn gap(browser: &mut Browser, wanted: &str, call: u64) -> String {

@@ -7,7 +7,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, DEADLINE, Project, Server, eventually, http_client};
+use crate::server::support::{Answer, DEADLINE, Project, Server, eventually, http_client};
 
 /// A browser without scripts: it keeps cookies and reads forms.
 struct Browser {

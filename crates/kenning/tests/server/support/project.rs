@@ -80,6 +80,8 @@ impl Project {
     pub(crate) fn isolate(&self, command: &mut Command) {
         command.current_dir(&self.root).env_clear().env("HOME", &self.home).env("USER", "ada");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        // No process outlives the test.
+        command.env("KENNING_INDEX_BACKGROUND", "false");
     }
 
     /// The program as a person starts it in the project's folder.

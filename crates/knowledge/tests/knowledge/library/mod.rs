@@ -2,4 +2,5 @@
 
 mod files;
 mod queries;
+mod unreadable;
 mod watching;

@@ -133,6 +133,25 @@ fn list_filters_and_counts() {
     assert_eq!(snapshot.list(&page).unwrap().knowledge_bases[0].id, "c");
 }
 
+#[test]
+fn a_filter_takes_known_values_and_those_of_files_and_names_them_otherwise() {
+    let folder =
+        Folder::new(&[("a.md", "# A\n- type: recipe\n- status: in_use\n<!-- content -->\n")]);
+    let snapshot = folder.library().snapshot();
+    let of = |kind: Option<&str>, status: Option<&str>| {
+        let (filter_type, filter_status) = (kind.map(Into::into), status.map(Into::into));
+        snapshot.list(&ListRequest { filter_type, filter_status, ..ListRequest::default() })
+    };
+    assert_eq!(of(Some("recipe"), Some("in_use")).unwrap().total_available, 1);
+    assert_eq!(of(Some("plan"), None).unwrap().total_available, 0);
+    let wrong = of(Some("bogus"), None).unwrap_err();
+    assert_eq!(wrong.code(), "INVALID_ARGUMENT");
+    let message = wrong.to_string();
+    assert!(message.starts_with("`filter_type` is `bogus`; it can be guideline, "), "{message}");
+    assert!(message.ends_with(", documentation, recipe"), "{message}");
+    assert!(of(None, Some("bogus")).unwrap_err().to_string().contains("in_use"));
+}
+
 fn node(id: &str, blocked_by: &str) -> String {
     format!("# {id}\n- id: {id}\n- blocked_by: [{blocked_by}]\n<!-- content -->\n")
 }

@@ -148,6 +148,9 @@ impl DomainSources {
                 && (params.types.is_empty() || params.types.iter().any(|kind| kind == node.kind()))
         };
         let Some(task) = &params.task else { return Ok(snapshot.nodes().filter(fits).collect()) };
+        if let Some(prepare) = &self.before_search {
+            prepare().map_err(SourceError)?;
+        }
         let request = DiscoverRequest {
             task_description: task.clone(),
             task_type: None,

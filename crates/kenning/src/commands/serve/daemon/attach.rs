@@ -27,6 +27,7 @@ struct Attached {
     writer: OwnedWriteHalf,
     pid: u32,
     clients: usize,
+    problem: Option<String>,
 }
 
 /// Why there is no such connection.
@@ -40,7 +41,7 @@ enum NotAttached {
 #[derive(Debug)]
 pub(in crate::commands) enum HostStatus {
     NoHost,
-    Running { pid: u32, clients: usize, socket: String },
+    Running { pid: u32, clients: usize, socket: String, problem: Option<String> },
     Refused { reason: String, socket: String },
 }
 
@@ -54,7 +55,9 @@ pub(in crate::commands) fn probe(
     };
     let socket = identity.socket.path().display().to_string();
     Ok(match runtime()?.block_on(connect(&identity)) {
-        Ok(Attached { pid, clients, .. }) => HostStatus::Running { pid, clients, socket },
+        Ok(Attached { pid, clients, problem, .. }) => {
+            HostStatus::Running { pid, clients, socket, problem }
+        }
         Err(NotAttached::NoHost) => HostStatus::NoHost,
         Err(NotAttached::Refused(reason)) => HostStatus::Refused { reason, socket },
     })
@@ -108,7 +111,9 @@ async fn shake_hands(stream: UnixStream, identity: &Identity) -> Result<Attached
     let failed = |error: io::Error| NotAttached::Refused(format!("it does not answer: {error}"));
     handshake::write(&mut writer, &identity.hello()).await.map_err(failed)?;
     match handshake::read(&mut reader).await.map_err(failed)? {
-        Reply::Accepted { pid, clients } => Ok(Attached { reader, writer, pid, clients }),
+        Reply::Accepted { pid, clients, problem } => {
+            Ok(Attached { reader, writer, pid, clients, problem })
+        }
         Reply::Refused(reason) => Err(NotAttached::Refused(reason)),
     }
 }

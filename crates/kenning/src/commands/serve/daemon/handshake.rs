@@ -26,11 +26,12 @@ const MAX_LINE: u64 = 64 * 1024;
 /// The part of the settings that only clients with the compose toolset depend on.
 const COMPOSE: &str = "compose";
 /// Settings that need not agree, or that are compared by what they resolve to.
-const NOT_AS_WRITTEN: [&str; 8] = [
+const NOT_AS_WRITTEN: [&str; 9] = [
     "server.",
     "gaps.intent",
     "knowledge_base.",
     "bases.",
+    "index.background",
     "index.storage_path",
     "index.model_path",
     "catalog.path",
@@ -54,7 +55,7 @@ pub(super) struct Hello {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Reply {
     /// From here on, both sides speak MCP.
-    Accepted { pid: u32, clients: usize },
+    Accepted { pid: u32, clients: usize, problem: Option<String> },
     /// With the reason.
     Refused(String),
 }

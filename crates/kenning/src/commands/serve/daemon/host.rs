@@ -138,7 +138,11 @@ async fn session(stream: UnixStream, shared: Arc<Shared>, stop: CancellationToke
             Err(_) => return None,
         };
         let reply = match &admitted {
-            Ok(_) => Reply::Accepted { pid: std::process::id(), clients: shared.clients() },
+            Ok(_) => Reply::Accepted {
+                pid: std::process::id(),
+                clients: shared.clients(),
+                problem: shared.problem(),
+            },
             Err(reason) => Reply::Refused(reason.clone()),
         };
         handshake::write(&mut writer, &reply).await.ok()?;
@@ -165,6 +169,15 @@ impl Shared {
         let server = self.server.offering(inventory, Transport::Stdio);
         views.insert(selection, server.clone());
         Ok((server, permit))
+    }
+
+    /// Why answers may not be what the files say.
+    fn problem(&self) -> Option<String> {
+        let library = &self.server.app().services.library;
+        if library.is_behind() {
+            return Some("its index has not kept up with the files for a minute".to_owned());
+        }
+        library.snapshot().unavailable().first().map(|base| base.message.clone())
     }
 
     /// How many clients are served, without the one that asks.

@@ -1,7 +1,5 @@
 //! The real program as its clients see it: MCP on both transports, REST, pages, attacks and faults.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
-
 mod attack;
 mod auth;
 mod compose;
@@ -20,3 +18,4 @@ mod shutdown;
 mod subscriptions;
 mod support;
 mod tracing;
+mod vectors;
