@@ -2,7 +2,7 @@
 //! may change while it runs.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
@@ -13,6 +13,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::ids;
 use crate::keyword::{KeywordSearcher, NodeKey};
+use crate::links::{Backlinks, FileNames};
 use crate::node::NodeRef;
 use crate::path::RelPath;
 use crate::semantic::{Coverage, Semantic};
@@ -30,6 +31,9 @@ pub struct Snapshot {
     /// Ids without the prefix of their base; the same as in `by_id` when there is one base.
     by_bare_id: HashMap<String, Vec<usize>>,
     pub(crate) graph: Graph,
+    /// Both are made when links are first asked for.
+    pub(crate) backlinks: OnceLock<Backlinks>,
+    file_names: OnceLock<FileNames>,
     indexes: Indexes,
     /// Computed once for every published set of vectors.
     coverage: ArcSwapOption<(Weak<Semantic>, Coverage)>,
@@ -92,6 +96,8 @@ impl Snapshot {
             by_id,
             by_bare_id,
             graph: Graph::default(),
+            backlinks: OnceLock::new(),
+            file_names: OnceLock::new(),
             indexes,
             coverage: ArcSwapOption::empty(),
             diagnostics,
@@ -178,7 +184,11 @@ impl Snapshot {
         Some(self.at(root + key.section()))
     }
 
-    fn root_of(&self, file: &File) -> NodeRef<'_> {
+    pub(crate) fn file_names(&self) -> &FileNames {
+        self.file_names.get_or_init(|| FileNames::of(self))
+    }
+
+    pub(crate) fn root_of(&self, file: &File) -> NodeRef<'_> {
         self.at(self.first_nodes[&file.version])
     }
 
