@@ -120,7 +120,7 @@ impl Document {
         }
     }
 
-    /// A section's text in CommonMark, for the keyword index: what is for a tool is left out, what
+    /// A section's text in `CommonMark`, for the keyword index: what is for a tool is left out, what
     /// an author could search for, such as the target of a link, is not.
     pub(crate) fn commonmark(&self, section: usize) -> Cow<'_, str> {
         match self.body(section) {

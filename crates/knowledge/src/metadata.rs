@@ -77,9 +77,9 @@ impl Metadata {
 
     pub(crate) fn from_toml(toml: &str) -> Result<Self, MetadataError> {
         let table: toml::Table = toml.parse().map_err(|error: toml::de::Error| {
-            let before = error.span().map_or(0, |span| span.start.min(toml.len()));
+            let at = error.span().map_or(0, |span| span.start);
             MetadataError {
-                line: toml.as_bytes()[..before].iter().filter(|&&byte| byte == b'\n').count() + 1,
+                line: toml.get(..at).unwrap_or_default().matches('\n').count() + 1,
                 message: error.message().lines().next().unwrap_or_default().to_owned(),
             }
         })?;

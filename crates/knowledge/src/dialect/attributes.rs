@@ -1,7 +1,12 @@
 //! Attribute lists: `{ #anchor }`, `{: .class }`, `{#id .class key=value}`.
 
-/// The id that a list gives, if `inside` (the text between the braces) is one at all.
-pub(super) fn parse(inside: &str) -> Option<Option<&str>> {
+/// What an attribute list says that matters here.
+pub(super) struct Attributes<'a> {
+    pub(super) id: Option<&'a str>,
+}
+
+/// The attributes, if `inside` (the text between the braces) is a list of them.
+pub(super) fn parse(inside: &str) -> Option<Attributes<'_>> {
     let (inside, marked) = match inside.trim().strip_prefix(':') {
         Some(rest) => (rest.trim(), true),
         None => (inside.trim(), false),
@@ -10,18 +15,17 @@ pub(super) fn parse(inside: &str) -> Option<Option<&str>> {
     let mut rest = inside;
     while !rest.is_empty() {
         let (token, after) = split_token(rest);
-        match token.strip_prefix('#') {
-            Some(name) if is_name(name) => id = Some(name),
-            Some(_) => return None,
-            None if token.strip_prefix('.').is_some_and(is_name) => {}
-            None if token == "-" || is_pair(token) => {}
-            // `{:toc}`: a bare word counts only behind the colon.
-            None if marked && is_name(token) => {}
-            None => return None,
+        let is_class = token.strip_prefix('.').is_some_and(is_name);
+        // `{:toc}`: a bare word counts only behind the colon.
+        let is_word = marked && is_name(token);
+        if let Some(name) = token.strip_prefix('#').filter(|name| is_name(name)) {
+            id = Some(name);
+        } else if !(is_class || is_word || token == "-" || is_pair(token)) {
+            return None;
         }
         rest = after.trim_start();
     }
-    (marked || !inside.is_empty()).then_some(id)
+    (marked || !inside.is_empty()).then_some(Attributes { id })
 }
 
 /// Whether a whole line is an attribute list.
@@ -31,7 +35,7 @@ pub(super) fn is_line(line: &str) -> bool {
 
 /// The anchor in a line that is only an attribute list, as kramdown writes it below a heading.
 pub(crate) fn anchor_line(line: &str) -> Option<&str> {
-    parse(inner(line)?).flatten()
+    parse(inner(line)?)?.id
 }
 
 fn inner(line: &str) -> Option<&str> {
@@ -43,12 +47,12 @@ fn inner(line: &str) -> Option<&str> {
 fn split_token(text: &str) -> (&str, &str) {
     let mut quote = None;
     for (at, c) in text.char_indices() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if matches!(c, '"' | '\'') => quote = Some(c),
-            None if c.is_whitespace() => return text.split_at(at),
-            None => {}
+        if quote.is_some() {
+            quote = quote.filter(|&open| open != c);
+        } else if matches!(c, '"' | '\'') {
+            quote = Some(c);
+        } else if c.is_whitespace() {
+            return text.split_at(at);
         }
     }
     (text, "")

@@ -128,7 +128,7 @@ impl<'a> Scanner<'a> {
     fn attribute_list(&mut self, at: usize) -> Option<(usize, String)> {
         let inside = &self.text[at + 1..];
         let length = inside.find(['{', '}', '\n']).filter(|&end| inside[end..].starts_with('}'))?;
-        let id = attributes::parse(&inside[..length])?;
+        let id = attributes::parse(&inside[..length])?.id;
         let end = at + length + 2;
         let before = self.text[..at].chars().next_back();
         // `x_{i=1}` is a formula. A pair alone behind a space could be prose, except at the end.

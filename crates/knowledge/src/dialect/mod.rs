@@ -1,7 +1,7 @@
 //! Markdown as documentation tools extend it: attribute lists, admonitions, tabs, shortcodes, MDX
 //! and wikilinks.
 //!
-//! CommonMark reads most of these as text, or as code because of their indentation. [`commonmark`]
+//! `CommonMark` reads most of these as text, or as code because of their indentation. [`commonmark`]
 //! rewrites a text so that what remains is what a reader sees; [`heading`] does the same for a
 //! title. Neither changes what a node returns: both are for titles, ids, summaries and the index.
 
@@ -60,7 +60,7 @@ fn is_component(line: &str) -> bool {
     closed && name.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// `markdown` in CommonMark, without what is for a tool and not for a reader.
+/// `markdown` in `CommonMark`, without what is for a tool and not for a reader.
 pub(crate) fn commonmark(markdown: &str, dialect: Dialect) -> Cow<'_, str> {
     if dialect == Dialect::Markdown && !may_be_extended(markdown) {
         return Cow::Borrowed(markdown);
@@ -93,7 +93,7 @@ pub(crate) fn heading(
     inline::heading(title, code, dialect)
 }
 
-/// The parts of a file that are no Markdown although CommonMark finds headings in them: code in
+/// The parts of a file that are no Markdown although `CommonMark` finds headings in them: code in
 /// shortcodes, and comments.
 pub(crate) fn hidden(text: &str) -> Vec<Range<usize>> {
     const KINDS: [(&str, &str); 3] =

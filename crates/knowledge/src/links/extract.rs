@@ -74,7 +74,7 @@ fn section_targets(
             _ => {}
         }
     }
-    // Rewriting to CommonMark leaves the labels only.
+    // Rewriting to `CommonMark` leaves the labels only.
     push_wikilinks(&mut found, &body);
     push_components(&mut found, &body);
     found.truncate(MAX_PER_SECTION);

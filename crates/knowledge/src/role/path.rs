@@ -118,7 +118,7 @@ fn is_changelog(
             return true;
         }
     }
-    let is_named = |names: &[&str]| names.iter().any(|known| name == *known);
+    let is_named = |names: &[&str]| names.contains(&name);
     if is_named(&CLEAR_CHANGELOGS) || is_numbered_changelog(name) {
         return !describes(sections);
     }

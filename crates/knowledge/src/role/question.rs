@@ -119,7 +119,7 @@ fn has_phrase(question: &str) -> bool {
             // "What is new in …" is judged by what it is new in.
             let is_open =
                 OPEN_PHRASES.contains(phrase) || phrase.ends_with("new") && behind == "in";
-            let names_release = ["version", "release", "v"].iter().any(|word| behind == *word);
+            let names_release = ["version", "release", "v"].contains(&behind);
             starts && (!is_open || names_release || numbers(behind).is_some())
         })
     })

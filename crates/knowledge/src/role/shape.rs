@@ -104,7 +104,7 @@ pub(super) fn is_date(text: &str) -> bool {
         text.split(|c: char| !c.is_ascii_digit()).take(3).filter(|part| !part.is_empty()).collect();
     let is_year =
         |part: &&str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
-    let starts_with_year = digits.len() == 3 && digits.first().is_some_and(|part| is_year(&part));
+    let starts_with_year = digits.len() == 3 && digits.first().is_some_and(is_year);
     let words: Vec<&str> = text.split_whitespace().take(3).collect();
     let month = words.iter().take(2).any(|word| MONTHS.iter().any(|month| word.starts_with(month)));
     let year = words.iter().any(|word| is_year(&word.trim_matches(|c: char| !c.is_ascii_digit())));

@@ -65,11 +65,13 @@ fn licences_conduct_templates_indexes_and_fixtures_are_recognised() {
     check("CODE_OF_CONDUCT.md", "# Our pledge\n", Role::Conduct);
     check(".github/ISSUE_TEMPLATE/bug.md", "**Describe the bug**\n", Role::Template);
     check("docs/issue-templates.md", "# Issue templates\nHow to write one.\n", Role::Guidance);
-    let links: String = (0..9).map(|n| format!("- [Page {n}](p{n}.md)\n")).collect();
+    let links = (0..9).map(|n| format!("- [Page {n}](p{n}.md)\n")).collect::<Vec<_>>().concat();
     check("src/SUMMARY.md", &format!("# Summary\n\n{links}"), Role::Index);
     check("docs/see.md", "# See\n- [a](a)\n- [b](b)\n- [c](c)\n", Role::Guidance);
-    let described: String =
-        (0..9).map(|n| format!("- [Page {n}](p{n}.md): what it is good for\n")).collect();
+    let described = (0..9)
+        .map(|n| format!("- [Page {n}](p{n}.md): what it is good for\n"))
+        .collect::<Vec<_>>()
+        .concat();
     check("docs/tools.md", &format!("# Tools\n\n{described}"), Role::Guidance);
     check("tests/fixtures/site/index.md", "# Hello\n", Role::Fixture);
     check("pkg/__snapshots__/a.md", "# Hello\n", Role::Fixture);

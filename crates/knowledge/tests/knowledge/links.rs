@@ -98,7 +98,7 @@ fn backlinks_follow_edits_and_links_can_be_retrieved() {
 
 #[test]
 fn a_node_names_no_more_links_than_the_limit() {
-    let list: String = (0..50).map(|n| format!("- [p](P{n}.md)\n")).collect();
+    let list = (0..50).map(|n| format!("- [p](P{n}.md)\n")).collect::<Vec<_>>().concat();
     let folder = Folder::new(&[("A.md", &format!("# A\n\n{list}"))]);
     for n in 0..50 {
         folder.write(&format!("P{n}.md"), "# P\n");
