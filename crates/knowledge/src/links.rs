@@ -10,7 +10,6 @@ mod resolve;
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::Document;
@@ -21,7 +20,7 @@ pub(crate) use extract::Target;
 pub(crate) use resolve::FileNames;
 
 /// A node at the other end of a link.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
 pub struct LinkedNode {
     pub id: String,
     pub path: String,

@@ -76,15 +76,16 @@ pub struct Retrieved {
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub children: Vec<Retrieved>,
     pub children_ids: Vec<String>,
-    /// What the node links to and what links to it, when asked for
+    /// When asked for: `outgoing` and `incoming` nodes, at most 20 each, and how many are `omitted`
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Map<String, Value>")]
     pub links: Option<Links>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<IndexEntry>,
 }
 
 /// The links of a node, at most 20 in each direction.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Links {
     /// Nodes that its own text links to, in the order of the text
     pub outgoing: Vec<LinkedNode>,
