@@ -13,6 +13,7 @@ use ignore::WalkBuilder;
 use crate::diagnostic::Diagnostic;
 use crate::path::RelPath;
 use crate::reading::{Limits, within};
+use crate::role::Role;
 use crate::text::slug;
 
 /// Larger files are reported and skipped.
@@ -32,6 +33,8 @@ pub struct Base {
     excluded: GlobSet,
     /// Folders excluded as a whole (`drafts/**`), so that the walk and the watcher skip them.
     excluded_folders: GlobSet,
+    /// The roles that the settings give to files, in the order of [`Role::ALL`].
+    roles: Vec<(Role, GlobSet)>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +80,25 @@ impl Base {
             files: glob_set(file_patterns.iter().map(String::as_str))?,
             excluded: glob_set(exclude_patterns.iter().map(String::as_str))?,
             excluded_folders: glob_set(folders)?,
+            roles: Vec::new(),
         })
+    }
+
+    /// Sets the roles of files by patterns, instead of recognising them. If patterns of several
+    /// roles match a file, the first in the order of [`Role::ALL`] counts.
+    pub fn with_roles(mut self, patterns: &[(Role, Vec<String>)]) -> Result<Self, BaseError> {
+        for role in Role::ALL {
+            let own = patterns.iter().filter(|(of, _)| *of == role).flat_map(|(_, all)| all);
+            let set = glob_set(own.map(String::as_str))?;
+            if !set.is_empty() {
+                self.roles.push((role, set));
+            }
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn role_of(&self, path: &RelPath) -> Option<Role> {
+        self.roles.iter().find(|(_, set)| set.is_match(path.as_str())).map(|(role, _)| *role)
     }
 
     /// The name of a base for which none is configured.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
 use crate::text::markdown_options;
 
@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Heading {
         level: u8,
         title: String,
+        /// The parts of the title that are code.
+        code: Vec<Range<usize>>,
     },
     List {
         items: Vec<Range<usize>>,
@@ -48,21 +50,20 @@ pub(crate) fn top_level_blocks(text: &str, start: usize) -> Vec<Block> {
                 }
                 depth += 1;
             }
-            Event::End(end) => {
-                depth -= 1;
-                if depth == 0 && matches!(end, TagEnd::Heading(_)) {
-                    trim_title(&mut blocks);
+            Event::End(_) => depth -= 1,
+            Event::Code(piece) => {
+                if let Some(Kind::Heading { title, code, .. }) = heading(&mut blocks, depth) {
+                    code.push(title.len()..title.len() + piece.len());
+                    title.push_str(&piece);
                 }
             }
-            Event::Text(piece) | Event::Code(piece) | Event::InlineHtml(piece) => {
-                if let Some(Kind::Heading { title, .. }) = blocks.last_mut().map(|b| &mut b.kind)
-                    && depth > 0
-                {
+            Event::Text(piece) | Event::InlineHtml(piece) => {
+                if let Some(Kind::Heading { title, .. }) = heading(&mut blocks, depth) {
                     title.push_str(&piece);
                 }
             }
             Event::SoftBreak | Event::HardBreak => {
-                if let Some(Kind::Heading { title, .. }) = blocks.last_mut().map(|b| &mut b.kind) {
+                if let Some(Kind::Heading { title, .. }) = heading(&mut blocks, depth) {
                     title.push(' ');
                 }
             }
@@ -73,9 +74,17 @@ pub(crate) fn top_level_blocks(text: &str, start: usize) -> Vec<Block> {
     blocks
 }
 
+/// The block that is being read, if it is a heading.
+fn heading(blocks: &mut [Block], depth: usize) -> Option<&mut Kind> {
+    let kind = blocks.last_mut().map(|block| &mut block.kind)?;
+    (depth > 0 && matches!(kind, Kind::Heading { .. })).then_some(kind)
+}
+
 fn kind_of(tag: &Tag<'_>, source: &str) -> Kind {
     match tag {
-        Tag::Heading { level, .. } => Kind::Heading { level: *level as u8, title: String::new() },
+        Tag::Heading { level, .. } => {
+            Kind::Heading { level: *level as u8, title: String::new(), code: Vec::new() }
+        }
         Tag::List(None) => Kind::List { items: Vec::new() },
         Tag::HtmlBlock if is_content_marker(source) => Kind::ContentMarker,
         Tag::CodeBlock(CodeBlockKind::Fenced(_)) if !is_closed(source) => Kind::OpenFence,
@@ -99,10 +108,4 @@ fn is_closed(fence: &str) -> bool {
         let last = last.trim();
         last.chars().count() >= length && last.chars().all(|c| c == mark)
     })
-}
-
-fn trim_title(blocks: &mut [Block]) {
-    if let Some(Kind::Heading { title, .. }) = blocks.last_mut().map(|b| &mut b.kind) {
-        *title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    }
 }

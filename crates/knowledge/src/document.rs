@@ -8,11 +8,14 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::diagnostic::Diagnostic;
+use crate::dialect::{Dialect, commonmark};
 use crate::keyword::stems;
+use crate::links::Target;
 use crate::metadata::Metadata;
-use crate::parse::parse;
+use crate::parse::{Parsed, parse};
 use crate::path::RelPath;
-use crate::text::slug;
+use crate::role::Role;
+use crate::text::{plain_of, slug};
 
 /// Further sections of a file become text of the last one.
 pub const MAX_NODES_PER_FILE: usize = 500;
@@ -29,6 +32,9 @@ pub struct Document {
     pub sections: Vec<Section>,
     pub diagnostics: Vec<Diagnostic>,
     text: String,
+    pub(crate) dialect: Dialect,
+    /// Read when links are first asked for; a document that does not change keeps them.
+    pub(crate) targets: OnceLock<Vec<Vec<Target>>>,
 }
 
 /// A heading and the text below it, up to the next heading.
@@ -51,6 +57,8 @@ pub struct Section {
     pub slug: String,
     /// The words of the title as the index has them, computed on first use.
     pub(crate) title_stems: OnceLock<Vec<String>>,
+    /// What kind of text it is, by the path of the file and the shape of the text.
+    pub role: Role,
     /// Everything that belongs to this section: heading, metadata and body.
     pub(crate) source: Range<usize>,
     /// Text before the first heading of the file.
@@ -60,8 +68,9 @@ pub struct Section {
 
 impl Document {
     pub fn parse(path: RelPath, bytes: &[u8]) -> Self {
-        let (text, diagnostics, sections) = parse(&path, bytes);
-        Self { hash: blake3::hash(bytes), path, sections, diagnostics, text }
+        let Parsed { text, dialect, diagnostics, sections } = parse(&path, bytes);
+        let targets = OnceLock::new();
+        Self { hash: blake3::hash(bytes), path, sections, diagnostics, text, dialect, targets }
     }
 
     /// A document of one section, whatever headings its text has.
@@ -81,6 +90,8 @@ impl Document {
             sections: vec![section],
             diagnostics: Vec::new(),
             text: text.to_owned(),
+            dialect: Dialect::Markdown,
+            targets: OnceLock::new(),
         }
     }
 
@@ -110,6 +121,20 @@ impl Document {
             (false, true) => Cow::Borrowed(lead),
             (false, false) => Cow::Owned(format!("{lead}\n\n{body}")),
         }
+    }
+
+    /// A section's text in `CommonMark`, for the keyword index: what is for a tool is left out, what
+    /// an author could search for, such as the target of a link, is not.
+    pub(crate) fn commonmark(&self, section: usize) -> Cow<'_, str> {
+        match self.body(section) {
+            Cow::Borrowed(body) => commonmark(body, self.dialect),
+            Cow::Owned(body) => Cow::Owned(commonmark(&body, self.dialect).into_owned()),
+        }
+    }
+
+    /// A section's text as a reader sees it: [`Self::body`] without markup.
+    pub fn plain(&self, section: usize) -> String {
+        plain_of(&self.body(section), self.dialect)
     }
 
     /// The sections from `section` to its last descendant, in reading order.
@@ -143,6 +168,7 @@ impl Section {
             last_checked: None,
             slug: String::new(),
             title_stems: OnceLock::new(),
+            role: Role::Guidance,
             source: 0..0,
             lead: 0..0,
             body: 0..0,

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::text::parse_date;
+
 /// Keys in the order in which they are written. Values are strings or lists of strings; YAML front
 /// matter may hold any JSON value.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,7 +52,7 @@ impl Metadata {
         (metadata, malformed)
     }
 
-    pub(crate) fn from_yaml(yaml: &str) -> Result<Self, YamlError> {
+    pub(crate) fn from_yaml(yaml: &str) -> Result<Self, MetadataError> {
         if yaml.trim().is_empty() {
             return Ok(Self::default());
         }
@@ -62,14 +64,41 @@ impl Metadata {
                 }
                 Ok(metadata)
             }
-            Ok(_) => {
-                Err(YamlError { line: 1, message: "it is not a mapping of keys to values".into() })
-            }
-            Err(error) => Err(YamlError {
+            Ok(_) => Err(MetadataError {
+                line: 1,
+                message: "it is not a mapping of keys to values".into(),
+            }),
+            Err(error) => Err(MetadataError {
                 line: error.location().and_then(|at| usize::try_from(at.line()).ok()).unwrap_or(1),
                 message: error.to_string().lines().next().unwrap_or_default().to_owned(),
             }),
         }
+    }
+
+    pub(crate) fn from_toml(toml: &str) -> Result<Self, MetadataError> {
+        let table: toml::Table = toml.parse().map_err(|error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start);
+            MetadataError {
+                line: toml.get(..at).unwrap_or_default().matches('\n').count() + 1,
+                message: error.message().lines().next().unwrap_or_default().to_owned(),
+            }
+        })?;
+        let mut metadata = Self::default();
+        for (key, value) in table {
+            metadata.set(&key, json_of(value));
+        }
+        Ok(metadata)
+    }
+
+    /// `inside` is a JSON object without its braces.
+    pub(crate) fn from_json(inside: &str) -> Result<Self, MetadataError> {
+        let map: Map<String, Value> = serde_json::from_str(&format!("{{{inside}}}"))
+            .map_err(|error| MetadataError { line: error.line(), message: error.to_string() })?;
+        let mut metadata = Self::default();
+        for (key, value) in map {
+            metadata.set(&key, value);
+        }
+        Ok(metadata)
     }
 
     /// `last-checked` and `last_checked` are one key; unknown keys stay as they were written.
@@ -116,8 +145,8 @@ impl Metadata {
     }
 }
 
-pub(crate) struct YamlError {
-    /// Line inside the YAML, from 1.
+pub(crate) struct MetadataError {
+    /// Line inside the front matter, from 1.
     pub(crate) line: usize,
     pub(crate) message: String,
 }
@@ -149,9 +178,48 @@ fn is_key(key: &str) -> bool {
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Whether a list item starts with a known key and so was probably meant as metadata.
-pub(crate) fn looks_like_metadata(item: &str) -> bool {
-    key_value(item).is_some_and(|(key, _)| KNOWN_KEYS.contains(&key.replace('-', "_").as_str()))
+/// Whether a list item is `- key: value`.
+pub(crate) fn is_pair(item: &str) -> bool {
+    key_value(item).is_some()
+}
+
+/// Whether the items of a list were probably meant as metadata: all have known keys, and one of
+/// them a value that only metadata has. A list that describes fields (`- id: the identifier of …`)
+/// is text.
+pub(crate) fn look_like_metadata<'a>(items: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let known = |item: &str| {
+        let (key, value) = key_value(item)?;
+        let key = key.replace('-', "_");
+        KNOWN_KEYS.contains(&key.as_str()).then_some((key, value))
+    };
+    items.clone().all(|item| known(item).is_some())
+        && items.filter_map(known).any(|(key, value)| is_telling(&key, &value))
+}
+
+fn is_telling(key: &str, value: &Value) -> bool {
+    let text = value.as_str().unwrap_or_default().trim();
+    match key {
+        "id" => !text.is_empty() && !text.contains(char::is_whitespace),
+        "status" => KNOWN_STATUSES.contains(&text.replace('_', "-").as_str()),
+        "type" => KNOWN_TYPES.contains(&text),
+        "last_checked" => parse_date(text).is_some(),
+        "blocked_by" => value.is_array(),
+        _ => false,
+    }
+}
+
+fn json_of(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => Value::from(number),
+        toml::Value::Boolean(yes) => Value::from(yes),
+        toml::Value::Datetime(moment) => Value::from(moment.to_string()),
+        toml::Value::Array(items) => items.into_iter().map(json_of).collect(),
+        toml::Value::Table(table) => {
+            Value::Object(table.into_iter().map(|(key, value)| (key, json_of(value))).collect())
+        }
+    }
 }
 
 fn split_list(text: &str) -> Vec<String> {

@@ -7,6 +7,7 @@ use kenning_tokens::count_tokens;
 use crate::base::Base;
 use crate::document::{Document, Section};
 use crate::keyword::NodeKey;
+use crate::role::Role;
 use crate::snapshot::{Entry, File, Snapshot};
 use crate::suggest::nearest;
 use crate::text::{keywords, slug};
@@ -29,6 +30,15 @@ impl<'a> NodeRef<'a> {
 
     pub(crate) fn index(self) -> usize {
         self.index
+    }
+
+    pub(crate) fn snapshot(self) -> &'a Snapshot {
+        self.snapshot
+    }
+
+    /// Its place among the sections of its document.
+    pub(crate) fn section_index(self) -> usize {
+        self.entry().section
     }
 
     pub(crate) fn file(self) -> &'a File {
@@ -93,9 +103,19 @@ impl<'a> NodeRef<'a> {
         &self.section().status
     }
 
+    /// What kind of text it is: as the settings of its base say, or as recognised.
+    pub fn role(self) -> Role {
+        self.base().role_of(&self.document().path).unwrap_or(self.section().role)
+    }
+
     /// The node's own text, without heading and metadata.
     pub fn body(self) -> Cow<'a, str> {
         self.document().body(self.entry().section)
+    }
+
+    /// [`NodeRef::body`] without markup.
+    pub fn plain(self) -> String {
+        self.document().plain(self.entry().section)
     }
 
     /// The node and all below it as written in the file.

@@ -4,18 +4,32 @@ use std::borrow::Cow;
 
 use crate::blocks::{Block, Kind, top_level_blocks};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::{Dialect, anchor_line, heading, hidden};
 use crate::document::{DEFAULT_STATUS, DEFAULT_TYPE, MAX_NODES_PER_FILE, Section};
-use crate::metadata::{KNOWN_STATUSES, KNOWN_TYPES, Metadata, looks_like_metadata};
+use crate::metadata::{
+    KNOWN_STATUSES, KNOWN_TYPES, Metadata, MetadataError, is_pair, look_like_metadata,
+};
 use crate::path::RelPath;
+use crate::role;
 use crate::text::slug;
 
-/// The text of a file, its diagnostics, and its sections, of which there is at least one.
-pub(crate) fn parse(path: &RelPath, bytes: &[u8]) -> (String, Vec<Diagnostic>, Vec<Section>) {
+/// What is read from the bytes of a file.
+pub(crate) struct Parsed {
+    pub(crate) text: String,
+    pub(crate) dialect: Dialect,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// At least one.
+    pub(crate) sections: Vec<Section>,
+}
+
+pub(crate) fn parse(path: &RelPath, bytes: &[u8]) -> Parsed {
     let (text, mut diagnostics) = decode(bytes);
     let mut parser = Parser::new(path, &text);
-    let sections = parser.sections();
-    diagnostics.extend(parser.diagnostics);
-    (text, diagnostics, sections)
+    let mut sections = parser.sections();
+    diagnostics.append(&mut parser.diagnostics);
+    let dialect = parser.dialect;
+    role::assign(path, &text, &mut sections);
+    Parsed { text, dialect, diagnostics, sections }
 }
 
 fn decode(bytes: &[u8]) -> (String, Vec<Diagnostic>) {
@@ -35,6 +49,7 @@ fn decode(bytes: &[u8]) -> (String, Vec<Diagnostic>) {
 struct Parser<'a> {
     path: &'a RelPath,
     text: &'a str,
+    dialect: Dialect,
     line_starts: Vec<usize>,
     front_matter: Metadata,
     /// Where the Markdown starts, after the front matter.
@@ -58,6 +73,7 @@ impl<'a> Parser<'a> {
         let mut parser = Self {
             path,
             text,
+            dialect: Dialect::of(path, text),
             line_starts: std::iter::once(0).chain(newlines).collect(),
             front_matter: Metadata::default(),
             start: 0,
@@ -81,11 +97,11 @@ impl<'a> Parser<'a> {
     }
 
     fn read_front_matter(&mut self) {
-        let Some((yaml, end)) = front_matter(self.text) else {
+        let Some((parsed, end)) = front_matter(self.text) else {
             return;
         };
         self.start = end;
-        match Metadata::from_yaml(yaml) {
+        match parsed {
             Ok(metadata) => self.front_matter = metadata,
             Err(error) => {
                 let message = format!("front matter is ignored: {}", error.message);
@@ -98,7 +114,9 @@ impl<'a> Parser<'a> {
         let blocks = top_level_blocks(self.text, self.start);
         self.report_open_fence(&blocks);
         let mut headings = self.headings(&blocks);
-        let has_top = has_single_top(&headings);
+        // A page that is titled in its front matter may start with any of its sections.
+        let is_titled = self.front_matter.text("title").is_some();
+        let has_top = has_single_top(&headings) && (!is_titled || headings[0].level == 1);
         let limit = MAX_NODES_PER_FILE - usize::from(!has_top);
         if let Some(first_over) = headings.get(limit) {
             let at = first_over.at;
@@ -127,11 +145,17 @@ impl<'a> Parser<'a> {
 
     fn headings(&mut self, blocks: &[Block]) -> Vec<Heading> {
         let mut headings = Vec::new();
+        let hidden = hidden(self.text);
         for (i, block) in blocks.iter().enumerate() {
-            let Kind::Heading { level, title } = &block.kind else {
+            let Kind::Heading { level, title, code } = &block.kind else {
                 continue;
             };
-            let (title, anchor) = split_anchor(title);
+            if hidden.iter().any(|range| range.contains(&block.range.start)) {
+                continue;
+            }
+            let (title, anchor) = heading(title, code, self.dialect);
+            let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            let anchor = anchor.or_else(|| self.anchor_below(block));
             let (metadata, body_start) = self.heading_metadata(block, &blocks[i + 1..]);
             headings.push(Heading {
                 level: *level,
@@ -143,6 +167,12 @@ impl<'a> Parser<'a> {
             });
         }
         headings
+    }
+
+    /// `{: #anchor }` in the line below a heading.
+    fn anchor_below(&self, heading: &Block) -> Option<String> {
+        let below = &self.text[self.line_after(heading.range.end)..];
+        below.lines().next().and_then(anchor_line).map(str::to_owned)
     }
 
     /// The metadata between a heading and its `<!-- content -->` line, and where the body starts.
@@ -158,6 +188,10 @@ impl<'a> Parser<'a> {
                     return bare;
                 };
                 let texts = items.iter().map(|item| &self.text[item.clone()]);
+                // Without a single pair it is a list of the author's, such as bold terms.
+                if !texts.clone().any(is_pair) {
+                    return bare;
+                }
                 let (metadata, malformed) = Metadata::from_items(texts);
                 for position in malformed {
                     let item = items[position].clone();
@@ -168,7 +202,7 @@ impl<'a> Parser<'a> {
             }
             [list, ..] => {
                 if let Kind::List { items } = &list.kind
-                    && items.iter().all(|item| looks_like_metadata(&self.text[item.clone()]))
+                    && look_like_metadata(items.iter().map(|item| &self.text[item.clone()]))
                 {
                     self.report(
                         list.range.start,
@@ -223,6 +257,8 @@ impl<'a> Parser<'a> {
 
     fn file_section(&self, end: usize) -> Section {
         let title = self.front_matter.text("title");
+        let title = title.map(|title| heading(&title, &[], self.dialect).0);
+        let title = title.filter(|title| !title.is_empty());
         let title = title.unwrap_or_else(|| self.path.stem().to_owned());
         Section {
             slug: slug(&title),
@@ -286,32 +322,29 @@ fn is_known_status(status: &str) -> bool {
     KNOWN_STATUSES.contains(&status.replace('_', "-").as_str())
 }
 
-/// `---` on the first line up to the next `---` or `...`; unclosed, it is a thematic break.
-fn front_matter(text: &str) -> Option<(&str, usize)> {
+type FrontMatter = Result<Metadata, MetadataError>;
+
+/// The front matter and where it ends: YAML between `---` (or up to `...`), TOML between `+++`, or
+/// a JSON object between lines of `{` and `}`. Unclosed, it is text.
+fn front_matter(text: &str) -> Option<(FrontMatter, usize)> {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
-    if first.trim_end() != "---" {
-        return None;
-    }
+    let (ends, read): (&[&str], fn(&str) -> FrontMatter) = match first.trim_end() {
+        "---" => (&["---", "..."], Metadata::from_yaml),
+        "+++" => (&["+++"], Metadata::from_toml),
+        "{" => (&["}"], Metadata::from_json),
+        _ => return None,
+    };
     let start = first.len();
     let mut end = start;
     for line in lines {
-        if matches!(line.trim_end(), "---" | "...") {
-            return Some((&text[start..end], end + line.len()));
+        if ends.contains(&line.trim_end()) {
+            let parsed = read(&text[start..end]);
+            // A text may start with a brace; only what is JSON is front matter.
+            let is_text = ends == ["}"] && parsed.is_err();
+            return (!is_text).then_some((parsed, end + line.len()));
         }
         end += line.len();
     }
     None
-}
-
-/// `Services {#svc}` → `Services`, `svc`.
-fn split_anchor(title: &str) -> (String, Option<String>) {
-    let split = title
-        .strip_suffix('}')
-        .and_then(|rest| rest.rsplit_once("{#"))
-        .filter(|(_, anchor)| !anchor.is_empty() && !anchor.contains([' ', '{', '}', '#']));
-    match split {
-        Some((title, anchor)) => (title.trim().to_owned(), Some(anchor.to_owned())),
-        None => (title.trim().to_owned(), None),
-    }
 }

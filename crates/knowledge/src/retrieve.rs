@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, in_range};
+use crate::links::LinkedNode;
 use crate::node::NodeRef;
 use crate::snapshot::Snapshot;
-use crate::text::plain;
 
 pub const MAX_IDS: usize = 20;
 pub const DEFAULT_MAX_TOKENS: usize = 20_000;
 pub const MAX_TOKENS: usize = 200_000;
+/// Links named for each node and direction.
+pub const MAX_LINKS: usize = 20;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +27,9 @@ pub struct RetrieveRequest {
     /// Whether to include child nodes in the response
     #[serde(default)]
     pub include_children: bool,
+    /// Whether to name the nodes that each node links to and those that link to it
+    #[serde(default)]
+    pub include_links: bool,
     /// `markdown` as written, `plain` without markup, `json` with the index entry of each node
     #[serde(default)]
     pub format: Format,
@@ -71,8 +76,34 @@ pub struct Retrieved {
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub children: Vec<Retrieved>,
     pub children_ids: Vec<String>,
+    /// When asked for: `outgoing` and `incoming` nodes, at most 20 each, and how many are `omitted`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Map<String, Value>")]
+    pub links: Option<Links>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<IndexEntry>,
+}
+
+/// The links of a node, at most 20 in each direction.
+#[derive(Debug, Clone, Serialize)]
+pub struct Links {
+    /// Nodes that its own text links to, in the order of the text
+    pub outgoing: Vec<LinkedNode>,
+    /// Nodes whose text links to it
+    pub incoming: Vec<LinkedNode>,
+    /// How many more there are in both directions
+    pub omitted: usize,
+}
+
+impl Links {
+    pub fn of(node: NodeRef<'_>) -> Self {
+        let (outgoing, incoming) = (node.links(), node.backlinks());
+        let omitted = [&outgoing, &incoming].map(|all| all.len().saturating_sub(MAX_LINKS));
+        let named = |nodes: Vec<NodeRef<'_>>| {
+            nodes.into_iter().take(MAX_LINKS).map(LinkedNode::of).collect()
+        };
+        Self { outgoing: named(outgoing), incoming: named(incoming), omitted: omitted.iter().sum() }
+    }
 }
 
 /// What the index knows of a node.
@@ -163,7 +194,7 @@ impl Builder<'_> {
             return None;
         }
         let content = match self.request.format {
-            Format::Plain => plain(&node.body()),
+            Format::Plain => node.plain(),
             Format::Markdown | Format::Json => node.body().into_owned(),
         };
         let tokens = count_tokens(&content);
@@ -185,6 +216,7 @@ impl Builder<'_> {
             content,
             children,
             children_ids: node.children().map(|child| child.id().to_owned()).collect(),
+            links: self.request.include_links.then(|| Links::of(node)),
             entry: (self.request.format == Format::Json).then(|| IndexEntry::of(node)),
         })
     }

@@ -13,7 +13,7 @@ use crate::node::NodeRef;
 use crate::relevance::{Evidence, Question, coverage, judge};
 use crate::semantic::Semantic;
 use crate::snapshot::Snapshot;
-use crate::text::{one_line, plain};
+use crate::text::one_line;
 
 pub const DEFAULT_RESULTS: usize = 10;
 pub const MAX_RESULTS: usize = 100;
@@ -110,7 +110,7 @@ impl Snapshot {
             .into_iter()
             .take(request.max_results)
             .map(|(node, evidence, value)| {
-                let text = plain(&node.body());
+                let text = node.plain();
                 let matched = snippets.of(&text).unwrap_or_else(|| window(&text, &evidence));
                 Found {
                     id: node.id().to_owned(),

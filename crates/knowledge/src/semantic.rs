@@ -14,10 +14,10 @@ pub use kenning_embed::Embedded;
 
 pub use crate::model::{LoadingModel, ModelSource};
 
+use crate::dialect::Dialect;
 use crate::library::{Library, Progress};
 use crate::node::NodeRef;
 use crate::snapshot::{File, Snapshot};
-use crate::text::plain;
 use crate::vectors::Vectors;
 
 /// A batch is embedded and cached at once. It ends with this many nodes …
@@ -27,14 +27,20 @@ const BATCH_BYTES: usize = 32 * 1024;
 /// How often vectors are published to queries while an index pass is running.
 const PUBLISH_EVERY: Duration = Duration::from_secs(2);
 
+/// Changes when the same Markdown gives another plain text, which makes cached vectors stale.
+const TEXT_VERSION: u8 = 2;
+
 /// Hash of the text that vectors were computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TextKey([u8; 16]);
 
 impl TextKey {
-    fn of(title: &str, body: &str) -> Self {
+    fn of(title: &str, body: &str, dialect: Dialect) -> Self {
         let mut hash = blake3::Hasher::new();
-        hash.update(title.as_bytes()).update(&[0]).update(body.as_bytes());
+        hash.update(&[TEXT_VERSION, dialect as u8])
+            .update(title.as_bytes())
+            .update(&[0])
+            .update(body.as_bytes());
         let mut key = [0; 16];
         hash.finalize_xof().fill(&mut key);
         Self(key)
@@ -251,7 +257,7 @@ impl Indexer {
         Some(NewNode {
             id: node.id().to_owned(),
             title: full_title(node),
-            text: plain(&node.body()),
+            text: node.plain(),
             vectors: embedded.vectors.chunks(length.max(1)).map(<[f32]>::to_vec).collect(),
         })
     }
@@ -289,7 +295,7 @@ impl Indexer {
 
     fn compute(&mut self, batch: &[(TextKey, NodeRef<'_>)]) -> Result<(), IndexError> {
         let texts: Vec<(String, String)> =
-            batch.iter().map(|(_, node)| (full_title(*node), plain(&node.body()))).collect();
+            batch.iter().map(|(_, node)| (full_title(*node), node.plain())).collect();
         let passages: Vec<Passage<'_>> =
             texts.iter().map(|(title, text)| Passage { title, text }).collect();
         let embedded = self.embedder.embed_passages(&passages)?;
@@ -414,7 +420,7 @@ fn keyed(snapshot: &Snapshot) -> Vec<(TextKey, NodeRef<'_>)> {
 }
 
 fn text_key(node: NodeRef<'_>) -> TextKey {
-    TextKey::of(&full_title(node), &node.body())
+    TextKey::of(&full_title(node), &node.body(), node.document().dialect)
 }
 
 /// A node's title with that of its file: a heading such as `Setup` says little alone.

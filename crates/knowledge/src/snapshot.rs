@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 
@@ -14,6 +14,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::ids;
 use crate::keyword::{KeywordSearcher, NodeKey};
+use crate::links::{Backlinks, FileNames};
 use crate::node::NodeRef;
 use crate::path::RelPath;
 use crate::semantic::{Coverage, Semantic};
@@ -31,6 +32,9 @@ pub struct Snapshot {
     /// Ids without the prefix of their base; the same as in `by_id` when there is one base.
     by_bare_id: HashMap<String, Vec<usize>>,
     pub(crate) graph: Graph,
+    /// Both are made when links are first asked for.
+    pub(crate) backlinks: OnceLock<Backlinks>,
+    file_names: OnceLock<FileNames>,
     indexes: Indexes,
     /// Computed once for every published set of vectors.
     coverage: ArcSwapOption<(Weak<Semantic>, Coverage)>,
@@ -128,6 +132,8 @@ impl Snapshot {
             by_id,
             by_bare_id,
             graph: Graph::default(),
+            backlinks: OnceLock::new(),
+            file_names: OnceLock::new(),
             indexes,
             coverage: ArcSwapOption::empty(),
             diagnostics,
@@ -241,7 +247,11 @@ impl Snapshot {
         Some(self.at(root + key.section()))
     }
 
-    fn root_of(&self, file: &File) -> NodeRef<'_> {
+    pub(crate) fn file_names(&self) -> &FileNames {
+        self.file_names.get_or_init(|| FileNames::of(self))
+    }
+
+    pub(crate) fn root_of(&self, file: &File) -> NodeRef<'_> {
         self.at(self.first_nodes[&file.version])
     }
 

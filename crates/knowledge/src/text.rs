@@ -7,6 +7,8 @@ use pulldown_cmark::{Event, Options, Parser, TagEnd};
 use tantivy::tokenizer::{Language, StopWordFilter, TextAnalyzer};
 use tantivy::tokenizer::{LowerCaser, RemoveLongFilter, SimpleTokenizer};
 
+use crate::dialect::{Dialect, commonmark};
+
 /// The Markdown extensions that every parser in this crate enables.
 pub(crate) fn markdown_options() -> Options {
     Options::ENABLE_TABLES
@@ -32,14 +34,27 @@ pub(crate) fn slug(text: &str) -> String {
     slug
 }
 
-/// Markdown with its markup removed; code keeps its lines.
+/// Markdown with its markup removed; code keeps its lines. Whether it is MDX is guessed.
 pub(crate) fn plain(markdown: &str) -> String {
+    plain_of(markdown, Dialect::guess(markdown))
+}
+
+/// Markdown of a known dialect with its markup removed; code keeps its lines.
+pub(crate) fn plain_of(markdown: &str, dialect: Dialect) -> String {
+    let markdown = commonmark(markdown, dialect);
     let mut out = String::with_capacity(markdown.len());
-    for event in Parser::new_ext(markdown, markdown_options()) {
+    // A block of HTML comes line by line, but tags and comments span lines.
+    let mut html_block = String::new();
+    for event in Parser::new_ext(&markdown, markdown_options()) {
         match event {
             Event::Text(text) | Event::Code(text) => out.push_str(&text),
-            Event::Html(html) | Event::InlineHtml(html) => push_without_tags(&html, &mut out),
+            Event::Html(html) => html_block.push_str(&html),
+            Event::InlineHtml(html) => push_without_tags(&html, &mut out),
             Event::SoftBreak | Event::HardBreak => out.push('\n'),
+            Event::End(TagEnd::HtmlBlock) => {
+                push_without_tags(&html_block, &mut out);
+                html_block.clear();
+            }
             Event::End(TagEnd::TableCell) => out.push('\t'),
             Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead) => newline(&mut out, 1),
             Event::End(TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::CodeBlock) => {
@@ -49,20 +64,51 @@ pub(crate) fn plain(markdown: &str) -> String {
         }
     }
     out.truncate(out.trim_end().len());
+    out.drain(..out.len() - out.trim_start_matches('\n').len());
     out
 }
 
-/// Appends the text between the tags.
+/// Appends the text between the tags. Comments, scripts and styles are no text.
 fn push_without_tags(html: &str, out: &mut String) {
-    let mut inside = false;
-    for c in html.chars() {
-        match c {
-            '<' => inside = true,
-            '>' if inside => inside = false,
-            c if !inside => out.push(c),
-            _ => {}
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let is_tag = rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c));
+        if !is_tag {
+            out.push('<');
+            rest = &rest[1..];
+            continue;
         }
+        let end = match invisible(rest) {
+            Some(end) => rest.find(end).map(|at| at + end.len()),
+            None => rest.find('>').map(|at| at + 1),
+        };
+        if is_block(rest) && !out.ends_with(char::is_whitespace) && !out.is_empty() {
+            out.push(' ');
+        }
+        rest = &rest[end.unwrap_or(rest.len())..];
     }
+    out.push_str(rest);
+}
+
+/// The end of a construct that hides what is in it.
+fn invisible(html: &str) -> Option<&'static str> {
+    [("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>")]
+        .into_iter()
+        .find(|(start, _)| html.starts_with(start))
+        .map(|(_, end)| end)
+}
+
+/// Whether the tag that `html` starts with separates words.
+fn is_block(html: &str) -> bool {
+    const NAMES: [&str; 18] = [
+        "p", "div", "br", "li", "ul", "ol", "td", "th", "tr", "table", "dt", "dd", "summary",
+        "details", "h1", "h2", "h3", "h4",
+    ];
+    let name = html.trim_start_matches(['<', '/']);
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    NAMES.iter().any(|known| name[..end].eq_ignore_ascii_case(known))
 }
 
 /// The date at the start of `text`, such as `2026-10-20` or `2026-10-20T08:00:00Z`.

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::Error;
 use kenning_knowledge::discover::TaskType;
+use kenning_knowledge::role::Role;
 
 /// All settings there are, with their defaults.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
@@ -294,6 +295,11 @@ fn check_known(key: &str, known: &[String], place: &str) -> Result<(), Error> {
     };
     if is_known {
         return Ok(());
+    }
+    if let ["roles", name] = parts.as_slice() {
+        let names = Role::ALL.map(Role::name).join(", ");
+        let error = Error::new(format!("{place}: there is no role `{name}`"));
+        return Err(error.hint(format!("the roles are {names}")));
     }
     let mut candidates = known.to_vec();
     match parts.as_slice() {

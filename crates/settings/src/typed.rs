@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kenning_knowledge::Base;
 use kenning_knowledge::discover::Discovery;
+use kenning_knowledge::role::Role;
 use kenning_knowledge::semantic::ModelSource;
 use serde::Deserialize;
 
@@ -19,6 +20,8 @@ const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 pub struct Settings {
     pub knowledge_base: KnowledgeBase,
     pub bases: BTreeMap<String, NamedBase>,
+    /// Patterns of files by the name of their role.
+    roles: BTreeMap<String, Vec<String>>,
     pub index: Index,
     #[serde(with = "DiscoveryTable")]
     pub discovery: Discovery,
@@ -292,6 +295,9 @@ impl Settings {
             files.unwrap_or(&self.knowledge_base.file_patterns),
             excluded.unwrap_or(&self.knowledge_base.exclude_patterns),
         );
+        let named = |role: &Role| self.roles.get(role.name()).cloned().unwrap_or_default();
+        let roles: Vec<_> = Role::ALL.iter().map(|role| (*role, named(role))).collect();
+        let base = base.and_then(|base| base.with_roles(&roles));
         base.map_err(|error| Error::new(error.to_string()).hint(error.hint()))
     }
 }

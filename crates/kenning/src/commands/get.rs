@@ -10,6 +10,7 @@ pub(super) fn run(context: &Context, args: cli::Get) -> Result<Exit, Failure> {
     let request = RetrieveRequest {
         ids: args.ids,
         include_children: args.children,
+        include_links: false,
         format: args.format,
         max_tokens: args.max_tokens,
     };

@@ -112,7 +112,7 @@ impl KeywordIndex {
             entry.add_u64(self.fields.key, NodeKey::new(version, i).0);
             entry.add_text(self.fields.title, &section.title);
             entry.add_text(self.fields.text, &section.title);
-            entry.add_text(self.fields.text, document.body(i));
+            entry.add_text(self.fields.text, document.commonmark(i));
             self.writer.add_document(entry)?;
         }
         Ok(())

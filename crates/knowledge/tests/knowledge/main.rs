@@ -4,8 +4,10 @@
 
 mod discover;
 mod library;
+mod links;
 mod parse_cost;
 mod parser;
+mod roles;
 mod spec_tree;
 mod usage;
 
@@ -83,6 +85,7 @@ fn retrieve_request(ids: &[&str]) -> RetrieveRequest {
     RetrieveRequest {
         ids: ids.iter().map(ToString::to_string).collect(),
         include_children: false,
+        include_links: false,
         format: Format::Markdown,
         max_tokens: DEFAULT_MAX_TOKENS,
     }

@@ -12,6 +12,9 @@ fn damaged_settings_stop_the_start_and_name_file_or_key() {
         ("[server\nport = 1\n", "kenning.toml"),
         ("[server]\nport = \"many\"\n", "server.port"),
         ("[server]\nno_such_key = 1\n", "no_such_key"),
+        ("[roles]\nchanges = []\n", "there is no role `changes`"),
+        ("[roles]\nchanges = []\n", "guidance, changelog, licence, conduct"),
+        ("[roles]\nindex = [\"[\"]\n", "`[` is not a file pattern"),
         ("\u{0}\u{1}\u{2}", "kenning.toml"),
     ] {
         fs::write(&file, text).unwrap();
