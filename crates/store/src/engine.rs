@@ -295,7 +295,7 @@ mod tests {
         let Engine::Sqlite(tx) = &mut tx else { panic!("this is SQLite") };
         sqlx::query("PRAGMA max_page_count = 1").execute(&mut **tx).await.unwrap();
         let write = "INSERT INTO embeddings (model, text_key, windows, vectors) \
-                     VALUES ('m', x'01', x'', zeroblob(1000000))";
+                     VALUES ('m', zeroblob(16), zeroblob(8), zeroblob(1000000))";
         sqlx::query(write).execute(&mut **tx).await.unwrap_err()
     }
 
