@@ -124,7 +124,10 @@ impl Folder<'_> {
         const FILE: &str = "modules.json";
         let mut modules = Modules { pooling: "1_Pooling".to_owned(), normalizes: false };
         let Some(list) = self.json(FILE)? else { return Ok(modules) };
-        for module in list.as_array().into_iter().flatten() {
+        let Some(list) = list.as_array() else {
+            return Err(self.refusal(FILE, "it is no list".to_owned(), "a list of modules"));
+        };
+        for module in list {
             let field = |name: &str| module.get(name).and_then(Value::as_str).unwrap_or_default();
             match field("type").rsplit('.').next().unwrap_or_default() {
                 "Transformer" => {}

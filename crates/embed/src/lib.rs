@@ -15,8 +15,8 @@ mod tokenizer;
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::ScopedJoinHandle;
 
 use rten::ThreadPool;
@@ -95,6 +95,12 @@ impl Embedder {
         Ok(Self::new(Network::bundled(WEIGHTS)?, tokenizer, Recipe::bundled(), fingerprint))
     }
 
+    /// The bundled model, loaded on the first call; `None` if it cannot be loaded.
+    pub fn shared_bundled() -> Option<&'static Self> {
+        static MODEL: OnceLock<Option<Embedder>> = OnceLock::new();
+        MODEL.get_or_init(|| Self::bundled().ok()).as_ref()
+    }
+
     /// Loads a sentence-transformer from its folder: `model.onnx`, `tokenizer.json`,
     /// `1_Pooling/config.json`, and the other files of it that there are.
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
@@ -133,6 +139,11 @@ impl Embedder {
     /// Identifies the model: vectors of different models cannot be compared.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Whether this is the model that is built in.
+    pub fn is_bundled(&self) -> bool {
+        self.network.is_bundled()
     }
 
     /// The vector of a short text, such as a query. Text beyond the window is ignored. The vectors of

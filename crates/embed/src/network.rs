@@ -16,6 +16,7 @@ pub(crate) struct Network {
     model: Model,
     inputs: Vec<(NodeId, Input)>,
     output: NodeId,
+    is_bundled: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ enum Input {
 
 impl Network {
     pub(crate) fn bundled(weights: &'static [u8]) -> Result<Self, LoadError> {
-        Self::new(options().load_static_slice(weights)?)
+        Ok(Self { is_bundled: true, ..Self::new(options().load_static_slice(weights)?)? })
     }
 
     pub(crate) fn load(weights: Vec<u8>) -> Result<Self, LoadError> {
@@ -40,7 +41,11 @@ impl Network {
         let inputs = model.input_ids().iter().map(|&id| Ok((id, input(&name(&model, id))?)));
         let inputs = inputs.collect::<Result<Vec<_>, LoadError>>()?;
         let output = output(&model)?;
-        Ok(Self { model, inputs, output })
+        Ok(Self { model, inputs, output, is_bundled: false })
+    }
+
+    pub(crate) fn is_bundled(&self) -> bool {
+        self.is_bundled
     }
 
     /// Runs the network on one text. Texts are not batched: activations are quantised by their range in
