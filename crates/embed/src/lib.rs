@@ -5,11 +5,12 @@
 //! sentence-transformer of 384 dimensions is loaded from its folder, and run as its own files say
 //! (`folder`). A text longer than the model's window is split, so that every part of it is embedded.
 //!
-//! **Invariant: this crate knows nothing of nodes, files or caches.**
+//! **Invariant: this crate knows nothing of nodes, of their files or of stored vectors.**
 
 mod folder;
 mod network;
 mod passage;
+mod pools;
 mod query_cache;
 mod tokenizer;
 
@@ -25,14 +26,13 @@ use folder::{Folder, Recipe};
 use network::Network;
 use passage::Splitter;
 pub use passage::{Embedded, Passage};
+use pools::QueryPools;
 use query_cache::QueryCache;
 use tokenizer::Tokenizer;
 pub use tokenizer::TokenizerError;
 
 /// Length of every vector. Models of other dimensions are refused.
 pub const DIMENSIONS: usize = 384;
-/// A short text does not run faster on more.
-const QUERY_CORES: usize = 4;
 
 static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
 static TOKENIZER_JSON: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -44,11 +44,8 @@ pub struct Embedder {
     recipe: Recipe,
     fingerprint: String,
     queries: QueryCache,
-    /// One thread each: a passage runs on one core, and passages run in parallel. Not rayon, whose
-    /// threads take up more work on the same stack while they wait for another pool.
     passage_pools: Vec<Arc<ThreadPool>>,
-    /// Queries are latency-sensitive: they run on several cores and do not queue behind passages.
-    query_pool: Arc<ThreadPool>,
+    query_pools: QueryPools,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -121,8 +118,8 @@ impl Embedder {
             recipe,
             fingerprint,
             queries: QueryCache::default(),
-            passage_pools: single_pools(),
-            query_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUERY_CORES))),
+            passage_pools: pools::per_core(),
+            query_pools: QueryPools::new(),
         }
     }
 
@@ -130,7 +127,7 @@ impl Embedder {
     /// its vectors have the right length.
     fn try_out(&self) -> Result<(), LoadError> {
         let tokens = vec![self.tokenizer.end; self.recipe.max_tokens];
-        match self.run(&tokens, &self.query_pool)?.len() {
+        match self.run_query(&tokens)?.len() {
             DIMENSIONS => Ok(()),
             other => Err(LoadError::Dimensions(other)),
         }
@@ -151,7 +148,7 @@ impl Embedder {
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         self.queries.get_or_compute(text, || {
             let tokens = self.splitter().clipped(&self.recipe.query_prompt, text);
-            self.run(&tokens, &self.query_pool)
+            self.run_query(&tokens)
         })
     }
 
@@ -199,6 +196,10 @@ impl Embedder {
         }
     }
 
+    fn run_query(&self, tokens: &[u32]) -> Result<Vec<f32>, EmbedError> {
+        self.query_pools.run(tokens.len(), |pool| self.run(tokens, pool))
+    }
+
     fn run(&self, tokens: &[u32], pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
         self.network.run(tokens, self.recipe.pooling, pool)
     }
@@ -213,15 +214,6 @@ fn fingerprint(weights: &[u8], tokenizer: &[u8], recipe: &Recipe) -> String {
         hash.update(format!("{recipe:?}").as_bytes());
     }
     hash.finalize().to_hex()[..16].to_owned()
-}
-
-/// One single-threaded pool per core.
-fn single_pools() -> Vec<Arc<ThreadPool>> {
-    (0..cores()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl std::fmt::Debug for Embedder {

@@ -118,6 +118,6 @@ fn ids(tokens: &[AddedToken], vocabulary: &HashMap<String, u32>) -> HashMap<Stri
 
 impl AddedToken {
     fn is_literal(&self, text: Normalized) -> bool {
-        !self.single_word && !(self.normalized && text == Normalized::Yes)
+        !(self.single_word || self.normalized && text == Normalized::Yes)
     }
 }

@@ -1,5 +1,5 @@
-//! The tokenizer of RoBERTa models: text is split into words, numbers, punctuation and white space,
-//! each with the space before it, and the bytes of each piece are merged into tokens.
+//! The tokenizer of `RoBERTa` models: text is split into words, numbers, punctuation and white
+//! space, each with the space before it, and the bytes of each piece are merged into tokens.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -22,7 +22,7 @@ const MERGED: usize = 0;
 
 pub(super) struct Bpe {
     /// The token of each byte.
-    bytes: [u32; 256],
+    bytes: Box<[u32; 256]>,
     /// For two tokens, the order in which such pairs are merged, and the token that they become.
     merges: HashMap<(u32, u32), (u32, u32)>,
     /// Pieces that are tokens and are not merged from bytes, if the file says so.
@@ -41,7 +41,7 @@ impl Bpe {
         let id = |token: &str| {
             vocabulary.get(token).copied().ok_or_else(|| TokenizerError::Missing(token.to_owned()))
         };
-        let mut bytes = [0; 256];
+        let mut bytes = Box::new([0; 256]);
         for byte in u8::MIN..=u8::MAX {
             bytes[usize::from(byte)] = id(written(byte).encode_utf8(&mut [0; 4]))?;
         }

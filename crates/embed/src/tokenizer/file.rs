@@ -50,9 +50,10 @@ struct File<N, P, M> {
 #[derive(Deserialize)]
 #[serde(tag = "type")]
 enum PostProcessor {
-    TemplateProcessing { single: Vec<Piece>, special_tokens: HashMap<String, Special> },
-    BertProcessing { cls: (String, u32), sep: (String, u32) },
-    RobertaProcessing { cls: (String, u32), sep: (String, u32) },
+    #[serde(rename = "TemplateProcessing")]
+    Template { single: Vec<Piece>, special_tokens: HashMap<String, Special> },
+    #[serde(rename = "BertProcessing", alias = "RobertaProcessing")]
+    Markers { cls: (String, u32), sep: (String, u32) },
 }
 
 #[derive(Deserialize)]
@@ -226,10 +227,8 @@ impl PostProcessor {
     /// The markers before and after a text.
     fn markers(self) -> Result<(u32, u32), TokenizerError> {
         match self {
-            Self::BertProcessing { cls, sep } | Self::RobertaProcessing { cls, sep } => {
-                Ok((cls.1, sep.1))
-            }
-            Self::TemplateProcessing { single, special_tokens } => {
+            Self::Markers { cls, sep } => Ok((cls.1, sep.1)),
+            Self::Template { single, special_tokens } => {
                 let id = |name: &str| match special_tokens.get(name)?.ids[..] {
                     [id] => Some(id),
                     _ => None,

@@ -16,7 +16,7 @@ const SPECIAL: [&str; 5] = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"];
 static TRAINED: LazyLock<Value> = LazyLock::new(trained);
 static PAIR: LazyLock<Pair> = LazyLock::new(|| Pair::new(&TRAINED));
 
-/// The `tokenizer.json` of a RoBERTa model with 3,000 tokens.
+/// The `tokenizer.json` of a `RoBERTa` model with 3,000 tokens.
 fn trained() -> Value {
     let special = SPECIAL.map(|token| AddedToken::from(token, true));
     let mut trainer = BpeTrainer::builder()
