@@ -52,7 +52,7 @@ pub struct Embedder {
 pub enum LoadError {
     #[error("`{}` cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("the model's weights cannot be used: {0}")]
+    #[error("the model's weights, `model.onnx`, cannot be used: {0}")]
     Weights(#[from] rten::LoadError),
     #[error("the model's tokenizer `{}` cannot be used: {source}", path.display())]
     Tokenizer { path: PathBuf, source: TokenizerError },
@@ -66,12 +66,14 @@ pub enum LoadError {
     NoPooling { path: PathBuf },
     #[error("the model cannot be run as `{}` says: {found}; only {supported} can be", path.display())]
     Unsupported { path: PathBuf, found: String, supported: &'static str },
-    #[error("the model has the {kind} `{found}`; supported are {supported}")]
+    #[error("the model's `model.onnx` has the {kind} `{found}`; supported are {supported}")]
     Graph { kind: &'static str, found: String, supported: &'static str },
-    #[error("the model has {0} dimensions; only models of {DIMENSIONS} are supported")]
+    #[error(
+        "the model's `model.onnx` has {0} dimensions; only models of {DIMENSIONS} are supported"
+    )]
     Dimensions(usize),
-    #[error("the model cannot be run: {0}")]
-    Run(#[from] EmbedError),
+    #[error("the model cannot be run on {tokens} tokens, the window that its files name: {source}")]
+    Run { tokens: usize, source: EmbedError },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -127,7 +129,9 @@ impl Embedder {
     /// its vectors have the right length.
     fn try_out(&self) -> Result<(), LoadError> {
         let tokens = vec![self.tokenizer.end; self.recipe.max_tokens];
-        match self.run_query(&tokens)?.len() {
+        let vector = self.run_query(&tokens);
+        let vector = vector.map_err(|source| LoadError::Run { tokens: tokens.len(), source })?;
+        match vector.len() {
             DIMENSIONS => Ok(()),
             other => Err(LoadError::Dimensions(other)),
         }

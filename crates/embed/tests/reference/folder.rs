@@ -209,3 +209,19 @@ fn a_model_without_its_pooling_is_refused() {
     let message = folder.refusal();
     assert!(message.contains("1_Pooling/config.json") && message.contains("missing"), "{message}");
 }
+
+#[test]
+fn a_network_with_another_output_is_refused() {
+    let folder = complete();
+    let weights = fs::read(folder.path("model.onnx")).unwrap();
+    let (old, new) = (b"last_hidden_state", b"sentence_vectors_");
+    let at: Vec<usize> =
+        (0..weights.len() - old.len()).filter(|&at| weights[at..].starts_with(old)).collect();
+    let mut renamed = weights;
+    for at in at {
+        renamed[at..at + new.len()].copy_from_slice(new);
+    }
+    fs::write(folder.path("model.onnx"), renamed).unwrap();
+    let message = folder.refusal();
+    assert!(message.contains("has the output `sentence_vectors_`"), "{message}");
+}
