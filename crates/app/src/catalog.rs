@@ -38,7 +38,8 @@ fn lookup_capability() -> Operation {
         request: &LookupRequest,
         call: &mut Context,
     ) -> Result<LookupResponse, Error> {
-        let found = services.catalog.lookup(request, &|text| services.library.embed(text))?;
+        let found =
+            services.catalog.lookup(request, &|text| services.library.embed_bundled(text))?;
         if found.missed {
             call.missed(&request.capability);
         }
@@ -72,7 +73,8 @@ fn compare_capability() -> Operation {
         request: &CompareRequest,
         call: &mut Context,
     ) -> Result<CompareResponse, Error> {
-        let found = services.catalog.compare(request, &|text| services.library.embed(text))?;
+        let found =
+            services.catalog.compare(request, &|text| services.library.embed_bundled(text))?;
         if found.missed {
             call.missed(&request.capability);
         }
@@ -120,7 +122,7 @@ fn list_capabilities() -> Operation {
 
 fn get_sources() -> Operation {
     Operation::read("get_sources", Toolset::Catalog, |services, request: &SourcesRequest, _| {
-        let embed = |text: &str| services.library.embed(text);
+        let embed = |text: &str| services.library.embed_bundled(text);
         services.catalog.sources(request, Services::today(), &embed)
     })
     .tool(

@@ -1,63 +1,79 @@
 //! Computes vectors of text.
 //!
-//! The model is all-MiniLM-L6-v2: 384 dimensions, at most 256 tokens, mean pooling, L2
-//! normalisation. Its weights are part of the binary, quantised to 8 bits per channel. A text longer
-//! than the model's window is split, so that every part of it is embedded.
+//! The built-in model is all-MiniLM-L6-v2: 384 dimensions, at most 256 tokens, mean pooling, L2
+//! normalisation. Its weights are part of the binary, quantised to 8 bits per channel. Another
+//! sentence-transformer of 384 dimensions is loaded from its folder, and run as its own files say
+//! (`folder`). A text longer than the model's window is split, so that every part of it is embedded.
 //!
-//! **Invariant: this crate knows nothing of nodes, files or caches.**
+//! **Invariant: this crate knows nothing of nodes, of their files or of stored vectors.**
 
+mod folder;
+mod network;
 mod passage;
-mod wordpiece;
+mod pools;
+mod query_cache;
+mod tokenizer;
 
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::ScopedJoinHandle;
 
-use rten::{Model, ModelOptions, RunOptions, ThreadPool};
-use rten_tensor::prelude::*;
-use rten_tensor::{NdTensor, NdTensorView};
+use rten::ThreadPool;
 
+use folder::{Folder, Recipe};
+use network::Network;
+use passage::Splitter;
 pub use passage::{Embedded, Passage};
-pub use wordpiece::TokenizerError;
-use wordpiece::WordPiece;
+use pools::QueryPools;
+use query_cache::QueryCache;
+use tokenizer::Tokenizer;
+pub use tokenizer::TokenizerError;
 
-/// Length of every vector.
+/// Length of every vector. Models of other dimensions are refused.
 pub const DIMENSIONS: usize = 384;
-/// The model's window, including its two markers.
-pub const MAX_TOKENS: usize = 256;
-/// A short text does not run faster on more.
-const QUERY_CORES: usize = 4;
-const TOKENIZER: &str = "tokenizer.json";
 
 static WEIGHTS: &[u8] = include_bytes!("../model/minilm-l6-v2-int8.onnx");
 static TOKENIZER_JSON: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// A loaded model.
 pub struct Embedder {
-    model: Model,
-    tokenizer: WordPiece,
+    network: Network,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
     fingerprint: String,
-    /// One thread each: a passage runs on one core, and passages run in parallel. Not rayon, whose
-    /// threads take up more work on the same stack while they wait for another pool.
+    queries: QueryCache,
     passage_pools: Vec<Arc<ThreadPool>>,
-    /// Queries are latency-sensitive: they run on several cores and do not queue behind passages.
-    query_pool: Arc<ThreadPool>,
+    query_pools: QueryPools,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error("`{}` cannot be read: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("the model's weights cannot be used: {0}")]
+    #[error("the model's weights, `model.onnx`, cannot be used: {0}")]
     Weights(#[from] rten::LoadError),
     #[error("the model's tokenizer `{}` cannot be used: {source}", path.display())]
     Tokenizer { path: PathBuf, source: TokenizerError },
-    #[error("the model has {0} dimensions; it must have {DIMENSIONS}")]
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Json { path: PathBuf, source: serde_json::Error },
+    #[error(
+        "`{}` is missing, so it is not known how the vectors of the tokens become one: copy it from \
+         the model, or write `{{\"pooling_mode\": \"mean\"}}` or `{{\"pooling_mode\": \"cls\"}}` into it",
+        path.display()
+    )]
+    NoPooling { path: PathBuf },
+    #[error("the model cannot be run as `{}` says: {found}; only {supported} can be", path.display())]
+    Unsupported { path: PathBuf, found: String, supported: &'static str },
+    #[error("the model's `model.onnx` has the {kind} `{found}`; supported are {supported}")]
+    Graph { kind: &'static str, found: String, supported: &'static str },
+    #[error(
+        "the model's `model.onnx` has {0} dimensions; only models of {DIMENSIONS} are supported"
+    )]
     Dimensions(usize),
-    #[error("the model cannot be run: {0}")]
-    Run(#[from] EmbedError),
+    #[error("the model cannot be run on {tokens} tokens, the window that its files name: {source}")]
+    Run { tokens: usize, source: EmbedError },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -71,43 +87,67 @@ pub enum EmbedError {
 impl Embedder {
     /// The bundled model.
     pub fn bundled() -> Result<Self, LoadError> {
-        let model = options().load_static_slice(WEIGHTS)?;
-        Self::new(model, WEIGHTS, TOKENIZER_JSON, Path::new(TOKENIZER))
+        let path = Path::new("tokenizer.json");
+        let tokenizer = Tokenizer::from_json(TOKENIZER_JSON)
+            .map_err(|source| LoadError::Tokenizer { path: path.to_owned(), source })?;
+        let fingerprint = fingerprint(WEIGHTS, TOKENIZER_JSON, &Recipe::bundled());
+        Ok(Self::new(Network::bundled(WEIGHTS)?, tokenizer, Recipe::bundled(), fingerprint))
     }
 
-    /// Loads a model from a folder with `model.onnx` and `tokenizer.json`.
+    /// The bundled model, loaded on the first call; `None` if it cannot be loaded.
+    pub fn shared_bundled() -> Option<&'static Self> {
+        static MODEL: OnceLock<Option<Embedder>> = OnceLock::new();
+        MODEL.get_or_init(|| Self::bundled().ok()).as_ref()
+    }
+
+    /// Loads a sentence-transformer from its folder: `model.onnx`, `tokenizer.json`,
+    /// `1_Pooling/config.json`, and the other files of it that there are.
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
-        let (weights, tokenizer) = read_folder(folder)?;
-        let model = options().load(weights.clone())?;
-        let embedder = Self::new(model, &weights, &tokenizer, &folder.join(TOKENIZER))?;
-        match embedder.embed("")?.len() {
-            DIMENSIONS => Ok(embedder),
+        let folder = Folder(folder);
+        let weights = folder.weights()?;
+        let (tokenizer, tokenizer_json) = folder.tokenizer()?;
+        let recipe = folder.recipe(&tokenizer)?;
+        let fingerprint = fingerprint(&weights, &tokenizer_json, &recipe);
+        let embedder = Self::new(Network::load(weights)?, tokenizer, recipe, fingerprint);
+        embedder.try_out()?;
+        Ok(embedder)
+    }
+
+    fn new(network: Network, tokenizer: Tokenizer, recipe: Recipe, fingerprint: String) -> Self {
+        Self {
+            network,
+            tokenizer,
+            recipe,
+            fingerprint,
+            queries: QueryCache::default(),
+            passage_pools: pools::per_core(),
+            query_pools: QueryPools::new(),
+        }
+    }
+
+    /// Runs a text that fills the window, which shows that the network takes as many tokens, and that
+    /// its vectors have the right length.
+    fn try_out(&self) -> Result<(), LoadError> {
+        let tokens = vec![self.tokenizer.end; self.recipe.max_tokens];
+        let vector = self.run_query(&tokens);
+        let vector = vector.map_err(|source| LoadError::Run { tokens: tokens.len(), source })?;
+        match vector.len() {
+            DIMENSIONS => Ok(()),
             other => Err(LoadError::Dimensions(other)),
         }
     }
 
-    fn new(model: Model, weights: &[u8], tokenizer: &[u8], path: &Path) -> Result<Self, LoadError> {
-        let fingerprint = fingerprint(weights, tokenizer);
-        let tokenizer = WordPiece::from_json(tokenizer)
-            .map_err(|source| LoadError::Tokenizer { path: path.to_owned(), source })?;
-        Ok(Self {
-            model,
-            tokenizer,
-            fingerprint,
-            passage_pools: single_pools(),
-            query_pool: Arc::new(ThreadPool::with_num_threads(cores().min(QUERY_CORES))),
-        })
-    }
-
     /// The fingerprint of the bundled model, without loading it.
     pub fn bundled_fingerprint() -> String {
-        fingerprint(WEIGHTS, TOKENIZER_JSON)
+        fingerprint(WEIGHTS, TOKENIZER_JSON, &Recipe::bundled())
     }
 
     /// The fingerprint of the model in a folder, without loading it.
     pub fn fingerprint_in(folder: &Path) -> Result<String, LoadError> {
-        let (weights, tokenizer) = read_folder(folder)?;
-        Ok(fingerprint(&weights, &tokenizer))
+        let folder = Folder(folder);
+        let (tokenizer, tokenizer_json) = folder.tokenizer()?;
+        let recipe = folder.recipe(&tokenizer)?;
+        Ok(fingerprint(&folder.weights()?, &tokenizer_json, &recipe))
     }
 
     /// Identifies the model: vectors of different models cannot be compared.
@@ -115,9 +155,18 @@ impl Embedder {
         &self.fingerprint
     }
 
-    /// The vector of a short text, such as a query. Text beyond the window is ignored.
+    /// Whether this is the model that is built in.
+    pub fn is_bundled(&self) -> bool {
+        self.network.is_bundled()
+    }
+
+    /// The vector of a short text, such as a query. Text beyond the window is ignored. The vectors of
+    /// the last queries are kept.
     pub fn embed(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
-        self.run(&passage::clipped(text, &self.tokenizer), &self.query_pool)
+        self.queries.get_or_compute(text, || {
+            let tokens = self.splitter().clipped(&self.recipe.query_prompt, text);
+            self.run_query(&tokens)
+        })
     }
 
     /// The vectors of passages of any length, computed on all cores.
@@ -150,77 +199,38 @@ impl Embedder {
         passage: &Passage<'_>,
         pool: &Arc<ThreadPool>,
     ) -> Result<Embedded, EmbedError> {
-        let windows = passage.windows(&self.tokenizer);
+        let windows = self.splitter().windows(passage);
         let vectors = windows.iter().map(|window| self.run(&window.tokens, pool));
         let vectors = vectors.collect::<Result<Vec<_>, EmbedError>>()?.concat();
         Ok(Embedded { windows: windows.into_iter().map(|w| w.range).collect(), vectors })
     }
 
-    /// Runs the model on one text. Texts are not batched: activations are quantised by their range in
-    /// a run, so a vector would depend on the other texts, and with packed weights a batch is not
-    /// faster.
+    fn splitter(&self) -> Splitter<'_> {
+        Splitter {
+            tokenizer: &self.tokenizer,
+            max_tokens: self.recipe.max_tokens,
+            prompt: &self.recipe.document_prompt,
+        }
+    }
+
+    fn run_query(&self, tokens: &[u32]) -> Result<Vec<f32>, EmbedError> {
+        self.query_pools.run(tokens.len(), |pool| self.run(tokens, pool))
+    }
+
     fn run(&self, tokens: &[u32], pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
-        let ids = NdTensor::from_fn([1, tokens.len()], |[_, token]| tokens[token].cast_signed());
-        let mask = NdTensor::full([1, tokens.len()], 1_i32);
-        let inputs = vec![
-            (self.model.node_id("input_ids")?, ids.view().into()),
-            (self.model.node_id("attention_mask")?, mask.view().into()),
-        ];
-        let output = self.model.node_id("last_hidden_state")?;
-        let mut options = RunOptions::default();
-        options.thread_pool = Some(pool.clone());
-        let [states] = self.model.run_n(inputs, [output], Some(options))?;
-        let states: NdTensor<f32, 3> = states.try_into().map_err(|_| EmbedError::Shape)?;
-        Ok(mean(states.slice(0)))
+        self.network.run(tokens, self.recipe.pooling, pool)
     }
 }
 
-/// Weights and tokenizer.
-fn read_folder(folder: &Path) -> Result<(Vec<u8>, Vec<u8>), LoadError> {
-    let read = |name: &str| {
-        let path = folder.join(name);
-        std::fs::read(&path).map_err(|source| LoadError::Unreadable { path, source })
-    };
-    Ok((read("model.onnx")?, read(TOKENIZER)?))
-}
-
-fn fingerprint(weights: &[u8], tokenizer: &[u8]) -> String {
+/// Hash of all that the vectors depend on beside the text.
+fn fingerprint(weights: &[u8], tokenizer: &[u8], recipe: &Recipe) -> String {
     let mut hash = blake3::Hasher::new();
     hash.update(weights).update(tokenizer);
+    // Vectors that were stored before there were other recipes are still found.
+    if *recipe != Recipe::bundled() {
+        hash.update(format!("{recipe:?}").as_bytes());
+    }
     hash.finalize().to_hex()[..16].to_owned()
-}
-
-/// One single-threaded pool per core.
-fn single_pools() -> Vec<Arc<ThreadPool>> {
-    (0..cores()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect()
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Packs the weights once on loading, which makes every run several times faster.
-fn options() -> ModelOptions {
-    let mut options = ModelOptions::with_all_ops();
-    options.prepack_weights(true);
-    options
-}
-
-/// Mean pooling and L2 normalisation.
-fn mean(states: NdTensorView<'_, f32, 2>) -> Vec<f32> {
-    let mut sum = vec![0.0_f32; states.size(1)];
-    for token in 0..states.size(0) {
-        for (total, value) in sum.iter_mut().zip(states.slice(token).iter()) {
-            *total += value;
-        }
-    }
-    let norm = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if norm > 0.0 {
-        for value in &mut sum {
-            *value /= norm;
-        }
-    }
-    sum
 }
 
 impl std::fmt::Debug for Embedder {

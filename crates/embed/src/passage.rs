@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use crate::wordpiece::{Encoding, WordPiece};
-use crate::{DIMENSIONS, MAX_TOKENS};
+use crate::DIMENSIONS;
+use crate::tokenizer::{Encoding, Tokenizer};
 
-/// The tokens of a window beside its markers.
-const CAPACITY: usize = MAX_TOKENS - 2;
+/// The tokens of the markers.
+const MARKERS: usize = 2;
 /// Neighbouring windows share this many tokens, so that a sentence cut in one is whole in the other.
 const OVERLAP: usize = 32;
 /// Tokens of a title beyond this are dropped, to leave the window to the text.
 const MAX_TITLE: usize = 48;
+/// A title takes at most this share of the window.
+const MAX_TITLE_SHARE: usize = 3;
 
 /// A text and its title, which is put before every window of the text.
 #[derive(Debug, Clone, Copy)]
@@ -33,27 +35,59 @@ pub(crate) struct Window {
     pub(crate) tokens: Vec<u32>,
 }
 
-impl Passage<'_> {
-    pub(crate) fn windows(&self, tokenizer: &WordPiece) -> Vec<Window> {
-        let mut title = tokenizer.encode(self.title).ids;
-        title.truncate(MAX_TITLE);
-        let text = tokenizer.encode(self.text);
-        let capacity = CAPACITY - title.len();
+/// Makes the tokens that the network is run on.
+pub(crate) struct Splitter<'a> {
+    pub(crate) tokenizer: &'a Tokenizer,
+    /// The length of the window, with its markers.
+    pub(crate) max_tokens: usize,
+    /// Put before every window of a passage.
+    pub(crate) prompt: &'a str,
+}
+
+impl Splitter<'_> {
+    pub(crate) fn windows(&self, passage: &Passage<'_>) -> Vec<Window> {
+        let head = self.head(passage.title);
+        let text = self.tokenizer.encode(passage.text);
+        let capacity = self.max_tokens - MARKERS - head.len();
+        let overlap = OVERLAP.min(capacity / 2);
         let total = text.ids.len();
         let mut windows = Vec::new();
         let mut start = 0;
         loop {
             let end = (start + capacity).min(total);
-            let body = &text.ids[start..end];
-            let tokens = [&[tokenizer.start], &title[..], body, &[tokenizer.end]].concat();
-            windows.push(Window { range: self.bytes(&text, start..end), tokens });
+            let tokens = self.marked(&[&head, &text.ids[start..end]]);
+            windows.push(Window { range: passage.bytes(&text, start..end), tokens });
             if end == total {
                 return windows;
             }
-            start = end - OVERLAP;
+            start = end - overlap;
         }
     }
 
+    /// The tokens of the prompt and of the title. They end with a line break, which is a token of its
+    /// own for tokenizers that see white space: a word must not grow together with the next.
+    fn head(&self, title: &str) -> Vec<u32> {
+        let title = if title.is_empty() { String::new() } else { format!("{title}\n") };
+        let prompt = self.tokenizer.encode(self.prompt).ids.len();
+        let mut head = self.tokenizer.encode(&format!("{}{title}", self.prompt)).ids;
+        head.truncate((prompt + MAX_TITLE).min(self.max_tokens / MAX_TITLE_SHARE));
+        head
+    }
+
+    /// The tokens of a text and the prompt before it, as many as the window holds.
+    pub(crate) fn clipped(&self, prompt: &str, text: &str) -> Vec<u32> {
+        let mut tokens = self.tokenizer.encode(&format!("{prompt}{text}")).ids;
+        tokens.truncate(self.max_tokens - MARKERS);
+        self.marked(&[&tokens])
+    }
+
+    fn marked(&self, parts: &[&[u32]]) -> Vec<u32> {
+        let tokenizer = self.tokenizer;
+        [&[tokenizer.start], &parts.concat()[..], &[tokenizer.end]].concat()
+    }
+}
+
+impl Passage<'_> {
     /// The bytes of some tokens. The first and the last window extend to the ends of the text.
     fn bytes(&self, text: &Encoding, tokens: Range<usize>) -> Range<usize> {
         let offsets = &text.offsets;
@@ -104,11 +138,4 @@ impl Embedded {
 fn words(bytes: &[u8]) -> Option<impl Iterator<Item = [u8; 4]>> {
     let (words, rest) = bytes.as_chunks::<4>();
     rest.is_empty().then(|| words.iter().copied())
-}
-
-/// The tokens of a text with their markers, as many as the model's window holds.
-pub(crate) fn clipped(text: &str, tokenizer: &WordPiece) -> Vec<u32> {
-    let mut tokens = tokenizer.encode(text).ids;
-    tokens.truncate(CAPACITY);
-    [&[tokenizer.start], &tokens[..], &[tokenizer.end]].concat()
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use kenning_embed::Embedder;
 
 use crate::base::Base;
 use crate::diagnostic::Diagnostic;
@@ -236,6 +237,16 @@ impl Library {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.semantic.load().embedder.as_ref()?.embed(text).ok()
+    }
+
+    /// The embedding of a short text by the built-in model, whichever the bases use: vectors that are
+    /// part of the program can be compared with no other.
+    pub fn embed_bundled(&self, text: &str) -> Option<Vec<f32>> {
+        let vector = self.embed(text);
+        match &self.semantic.load().embedder {
+            Some(other) if !other.is_bundled() => Embedder::shared_bundled()?.embed(text).ok(),
+            _ => vector,
+        }
     }
 
     /// Whether the model is loaded, so that queries can be embedded.

@@ -50,7 +50,7 @@ pub struct Global {
     /// Print only the answer, without notes and progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// Folder with model.onnx and tokenizer.json [default: the built-in model]
+    /// Folder of a sentence-transformer with model.onnx [default: the built-in model]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub model_path: Option<String>,
     /// URL of a shared `PostgreSQL` database [default: a file in the user's data folder]

@@ -1,6 +1,6 @@
 //! What commands share: settings, the printer, and one way to open library, store and catalog.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use kenning_catalog::Catalog;
 use kenning_catalog::catalog::Overlay;
@@ -131,10 +131,6 @@ pub(super) fn store_location(
 /// Embeds with the built-in model, which is loaded on the first call: most commands that may need
 /// it do not.
 pub(super) fn embed(text: &str) -> Option<Vec<f32>> {
-    static MODEL: OnceLock<Option<Embedder>> = OnceLock::new();
-    let load = || {
-        tracing::debug!("loading the model");
-        Embedder::bundled().ok()
-    };
-    MODEL.get_or_init(load).as_ref()?.embed(text).ok()
+    tracing::debug!("loading the model, or using the loaded one");
+    Embedder::shared_bundled()?.embed(text).ok()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use kenning_knowledge::discover::{DiscoverRequest, Discovery, TaskType};
@@ -50,11 +51,22 @@ pub(crate) fn discover(library: &Library, task: &str, discovery: &Discovery) {
 /// The times of `rounds` runs, each with the next of [`TASKS`].
 pub(crate) fn measure(rounds: usize, mut run: impl FnMut(&str)) -> Vec<Duration> {
     let times = (0..rounds).map(|round| {
+        let task = unasked(TASKS[round % TASKS.len()]);
         let started = Instant::now();
-        run(TASKS[round % TASKS.len()]);
+        run(&task);
         started.elapsed()
     });
     times.collect()
+}
+
+/// The same words with other white space between the last two, so that the vector of the task is not
+/// that of an earlier run, which the model keeps.
+fn unasked(task: &str) -> String {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let blanks = format!("{:b}", ASKED.fetch_add(1, Ordering::Relaxed));
+    let blanks = blanks.replace('0', " ").replace('1', "\t");
+    let (before, last) = task.rsplit_once(' ').expect("a task has several words");
+    format!("{before} {blanks}{last}")
 }
 
 /// A percentile of the times, in milliseconds.

@@ -84,7 +84,7 @@ fn availability(available: Option<bool>) -> &'static str {
 /// One cell of the table: a capability of an agent, with its sources.
 pub(super) fn claim(services: &Services, visit: &Visit) -> Result<Page, PageError> {
     let (agent, capability) = (visit.fields.text("agent"), visit.fields.text("capability"));
-    let embed = |text: &str| services.library.embed(text);
+    let embed = |text: &str| services.library.embed_bundled(text);
     let request = LookupRequest { agent: agent.to_owned(), capability: capability.to_owned() };
     let found = services.catalog.lookup(&request, &embed)?;
     let name = services.catalog.agent(&found.agent).map_or(agent, |agent| agent.name.as_str());

@@ -8,12 +8,12 @@ use super::unicode::{is_accent, is_control, is_ideograph, is_newer};
 
 /// The normalizer of a `tokenizer.json`.
 #[derive(Debug, Deserialize)]
-pub(super) struct Normalizer {
+pub(in crate::tokenizer) struct Normalizer {
     clean_text: bool,
     handle_chinese_chars: bool,
     /// As [`Normalizer::lowercase`] if it is not set.
     strip_accents: Option<bool>,
-    lowercase: bool,
+    pub(super) lowercase: bool,
 }
 
 /// A character and the bytes of the text that it was made of.

@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+mod folder;
+
 use kenning_embed::{DIMENSIONS, Embedded, Embedder, Passage};
 
 /// Texts and their vectors, computed by sentence-transformers in full precision.
 fn reference() -> (Vec<String>, Vec<Vec<f32>>) {
-    let texts = serde_json::from_str(include_str!("reference-texts.json")).unwrap();
-    let values = include_bytes!("reference-vectors.f32").chunks_exact(4);
+    let texts = serde_json::from_str(include_str!("../reference-texts.json")).unwrap();
+    let values = include_bytes!("../reference-vectors.f32").chunks_exact(4);
     let values: Vec<f32> = values.map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
     (texts, values.chunks_exact(DIMENSIONS).map(<[f32]>::to_vec).collect())
 }
@@ -98,6 +100,14 @@ fn names_the_missing_file_of_a_model() {
 }
 
 #[test]
+fn a_question_that_is_asked_again_has_the_same_vector() {
+    let embedder = Embedder::bundled().unwrap();
+    let first = embedder.embed("how are keys rotated").unwrap();
+    assert_eq!(embedder.embed("how are keys rotated").unwrap(), first);
+    assert_eq!(Embedder::bundled().unwrap().embed("how are keys rotated").unwrap(), first);
+}
+
+#[test]
 fn the_fingerprint_stays_the_same() {
     let embedder = Embedder::bundled().unwrap();
     assert_eq!(embedder.fingerprint(), "4f18d0dfefa002c2", "stored vectors are found by it");
@@ -108,7 +118,8 @@ fn names_the_tokenizer_that_is_not_supported() {
     let folder = tempfile::tempdir().unwrap();
     let model = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("model");
     std::fs::copy(model.join("minilm-l6-v2-int8.onnx"), folder.path().join("model.onnx")).unwrap();
-    std::fs::write(folder.path().join("tokenizer.json"), r#"{"model": {"type": "BPE"}}"#).unwrap();
+    std::fs::write(folder.path().join("tokenizer.json"), r#"{"model": {"type": "Unigram"}}"#)
+        .unwrap();
     let error = Embedder::load(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("tokenizer.json` cannot be used: its model is `BPE`"), "{error}");
+    assert!(error.contains("tokenizer.json` cannot be used: its model is `Unigram`"), "{error}");
 }

@@ -1,28 +1,21 @@
 //! The tokenizer of BERT models: text is normalised (`normalize`), split into words and punctuation,
 //! and each word into the longest pieces that the vocabulary knows.
 //!
-//! `file` reads `tokenizer.json`. `unicode` has the character classes, which are those of the
-//! tokenizer that the models were trained and published with.
-//!
-//! **Invariant: ids and offsets are those of the crate `tokenizers`**, for every text: `tests`
-//! compares them.
+//! `unicode` has the character classes, which are those of the tokenizer that the models were trained
+//! and published with.
 
-mod file;
 mod normalize;
-#[cfg(test)]
-mod tests;
 mod unicode;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use regex::Regex;
-
-pub use file::TokenizerError;
-use normalize::{Aligned, Normalizer};
+use super::Encoding;
+use normalize::Aligned;
+pub(super) use normalize::Normalizer;
 use unicode::is_punctuation;
 
-pub(crate) struct WordPiece {
+pub(super) struct WordPiece {
     /// Tokens as written in the file, to start a word with.
     words: HashMap<String, u32>,
     /// Tokens that continue a word, without the prefix that marks them in the file.
@@ -30,42 +23,28 @@ pub(crate) struct WordPiece {
     unknown: u32,
     max_chars: usize,
     normalizer: Normalizer,
-    /// Tokens that are found in the text as it is, such as `[SEP]`.
-    added: Option<Added>,
-    /// The marker before a text.
-    pub(crate) start: u32,
-    /// The marker after a text.
-    pub(crate) end: u32,
-}
-
-struct Added {
-    pattern: Regex,
-    ids: HashMap<String, u32>,
-}
-
-/// The tokens of a text, without markers.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Encoding {
-    pub(crate) ids: Vec<u32>,
-    /// For each token, the bytes of the text that it was made of.
-    pub(crate) offsets: Vec<Range<usize>>,
 }
 
 impl WordPiece {
-    pub(crate) fn encode(&self, text: &str) -> Encoding {
-        let mut encoding = Encoding::default();
-        let mut done = 0;
-        for (id, range) in self.added.iter().flat_map(|added| added.find(text)) {
-            self.encode_plain(text, done..range.start, &mut encoding);
-            done = range.end;
-            encoding.push(id, range);
-        }
-        self.encode_plain(text, done..text.len(), &mut encoding);
-        encoding
+    pub(super) fn new(
+        words: HashMap<String, u32>,
+        continuing_prefix: &str,
+        unknown: u32,
+        max_chars: usize,
+        normalizer: Normalizer,
+    ) -> Self {
+        let continuations = words.iter().filter_map(|(token, id)| {
+            Some((token.strip_prefix(continuing_prefix)?.to_owned(), *id))
+        });
+        Self { continuations: continuations.collect(), words, unknown, max_chars, normalizer }
     }
 
-    /// Appends the tokens of a part of the text that has no added tokens in it.
-    fn encode_plain(&self, text: &str, range: Range<usize>, encoding: &mut Encoding) {
+    pub(super) fn ignores_case(&self) -> bool {
+        self.normalizer.lowercase
+    }
+
+    /// Appends the tokens of a part of the text.
+    pub(super) fn encode(&self, text: &str, range: Range<usize>, encoding: &mut Encoding) {
         let chars = self.normalizer.normalize(&text[range.clone()], range.start);
         for blank_separated in chars.split(|aligned| aligned.char.is_whitespace()) {
             let parts =
@@ -100,24 +79,6 @@ impl WordPiece {
             at += length;
         }
         true
-    }
-}
-
-impl Added {
-    fn find(&self, text: &str) -> impl Iterator<Item = (u32, Range<usize>)> {
-        self.pattern.find_iter(text).map(|found| (self.ids[found.as_str()], found.range()))
-    }
-}
-
-impl Encoding {
-    fn push(&mut self, id: u32, range: Range<usize>) {
-        self.ids.push(id);
-        self.offsets.push(range);
-    }
-
-    fn truncate(&mut self, length: usize) {
-        self.ids.truncate(length);
-        self.offsets.truncate(length);
     }
 }
 

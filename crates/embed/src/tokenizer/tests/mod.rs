@@ -1,5 +1,7 @@
 //! Compares ids and offsets with the crate `tokenizers`, and the tables with those that it uses.
 
+mod bpe;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -12,16 +14,16 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 use unicode_normalization_alignments::char as original_char;
 
-use super::{TokenizerError, WordPiece};
+use super::{Tokenizer as Ours, TokenizerError};
 use crate::TOKENIZER_JSON;
 
-const LANGUAGES: &str = include_str!("../../../tokens/tests/languages.txt");
+pub(super) const LANGUAGES: &str = include_str!("../../../../tokens/tests/languages.txt");
 
 static BUNDLED: LazyLock<Pair> = LazyLock::new(|| Pair::new(TOKENIZER_JSON));
 
 /// Our tokenizer and the original, from the same file.
 struct Pair {
-    ours: WordPiece,
+    ours: Ours,
     original: Tokenizer,
 }
 
@@ -30,7 +32,7 @@ impl Pair {
         let mut original = Tokenizer::from_bytes(json).unwrap();
         original.with_truncation(None).unwrap();
         original.with_padding(None);
-        Self { ours: WordPiece::from_json(json).unwrap(), original }
+        Self { ours: Ours::from_json(json).unwrap(), original }
     }
 
     #[track_caller]
@@ -70,7 +72,8 @@ fn the_tables_are_those_of_the_original() {
         let class = original_char::canonical_combining_class(c);
         ours != original || canonical_combining_class(c) != class
     });
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wordpiece/unicode/tables.rs");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tokenizer/wordpiece/unicode/tables.rs");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, &tables).unwrap();
     }
@@ -222,6 +225,8 @@ fn other_files_agree() {
         ("/model/unk_token", json!("the")),
         ("/added_tokens", json!([])),
         ("/added_tokens/0/content", json!("[CLS][SEP]")),
+        ("/added_tokens/4/lstrip", json!(true)),
+        ("/added_tokens/4/rstrip", json!(true)),
         ("/post_processor", bert),
         ("/post_processor/special_tokens/[CLS]/ids", json!([7])),
     ] {
@@ -231,6 +236,7 @@ fn other_files_agree() {
             pair.check(&line.nfd().collect::<String>());
         }
         pair.check("a\tb\r\n\u{1}c [CLS][SEP] \u{B}[MASK]unaffable");
+        pair.check("a \n [MASK] [MASK]\u{A0} [SEP] [MASK]  ");
     }
 }
 
@@ -240,7 +246,7 @@ fn what_is_not_supported_is_named() {
         (
             "/model",
             json!({"type": "Unigram", "unk_id": 0, "vocab": [["a", -1.0]]}),
-            "its model is `Unigram`; only `WordPiece` is supported",
+            "its model is `Unigram`; only `WordPiece` or `BPE` is supported",
         ),
         ("/model/unk_token", json!("[NONE]"), "the token `[NONE]` is not in its vocabulary"),
         (
@@ -260,8 +266,8 @@ fn what_is_not_supported_is_named() {
         ),
         (
             "/post_processor/type",
-            json!("RobertaProcessing"),
-            "its post_processor is `RobertaProcessing`; only `TemplateProcessing` or `BertProcessing` is supported",
+            json!("ByteLevel"),
+            "its post_processor is `ByteLevel`; only `TemplateProcessing`, `BertProcessing` or `RobertaProcessing` is supported",
         ),
         (
             "/post_processor/single",
@@ -269,15 +275,15 @@ fn what_is_not_supported_is_named() {
             "its post_processor is another template; only one token before and one after the text is supported",
         ),
         (
-            "/added_tokens/4/lstrip",
+            "/added_tokens/4/normalized",
             json!(true),
-            "its added token is `[MASK]`, which is normalized, stripped or a single word; only a token that is found in the text as it is is supported",
+            "its added token is `[MASK]`, which is normalized or a single word; only a token that is found in the text as it is is supported",
         ),
     ] {
-        let found = WordPiece::from_json(&changed(pointer, value)).err().unwrap();
+        let found = Ours::from_json(&changed(pointer, value)).err().unwrap();
         assert_eq!(found.to_string(), message);
     }
-    assert!(matches!(WordPiece::from_json(b"{"), Err(TokenizerError::Json(_))));
+    assert!(matches!(Ours::from_json(b"{"), Err(TokenizerError::Json(_))));
 }
 
 /// Characters that decompose or have a combining class.
