@@ -179,6 +179,10 @@ impl<'a> Scanner<'a> {
 
     /// `Vec<T>` is a title; `<a name="x"></a>` and `<Badge />` are not part of one.
     fn tag_in_title(&mut self, at: usize, tag: &Tag<'a>) -> Option<(usize, String)> {
+        // No tool renders a script in a title; an author who writes one means its text.
+        if ["script", "style"].iter().any(|name| tag.name.eq_ignore_ascii_case(name)) {
+            return None;
+        }
         let is_markup = !tag.attributes.trim().is_empty()
             || tag.is_closed
             || is_html(tag.name)

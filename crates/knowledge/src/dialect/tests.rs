@@ -36,8 +36,10 @@ fn titles_lose_attribute_lists_and_keep_generics() {
     check_heading("Services [#svc]", "Services", Some("svc"));
     check_heading("<a name=\"svc\"></a>Services", "Services", Some("svc"));
     check_heading("Services <Badge text=\"New\" />", "Services", None);
+    check_heading("<script>x</script> & co", "<script>x</script> & co", None);
     check_heading("A Vec<T> of {x}", "A Vec<T> of {x}", None);
-    let code = heading("The {#if} block", &[4..9], Dialect::Markdown);
+    let span = 4..9;
+    let code = heading("The {#if} block", std::slice::from_ref(&span), Dialect::Markdown);
     assert_eq!(code, ("The {#if} block".to_owned(), None));
 }
 
