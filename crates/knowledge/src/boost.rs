@@ -5,6 +5,7 @@ use chrono::Utc;
 use crate::discover::{DiscoverRequest, Discovery, TaskType};
 use crate::node::NodeRef;
 use crate::proximity::proximity;
+use crate::role::{Role, is_about_releases};
 use crate::text::parse_date;
 
 /// Lowers deprecated nodes, but keeps them: they may explain existing code.
@@ -19,6 +20,7 @@ pub(crate) enum Boost {
     Deprecated,
     Checked { days_ago: i64 },
     Near,
+    Role,
 }
 
 /// The boosts of a node for a task, with their factors; those that change nothing are left out.
@@ -47,6 +49,14 @@ pub(crate) fn boosts(
         let nearness = proximity(file, node.document().path.as_str());
         boosts.push((1.0 + (MAX_PROXIMITY_BOOST - 1.0) * nearness, Boost::Near));
     }
+    if node.role() != Role::Guidance {
+        let factor = if is_about(node.role(), &request.task_description) {
+            1.0
+        } else {
+            role_factor(node.role())
+        };
+        boosts.push((factor, Boost::Role));
+    }
     boosts.retain(|(factor, _)| (factor - 1.0).abs() > f64::EPSILON);
     boosts
 }
@@ -60,9 +70,24 @@ impl Boost {
             Self::Active => "active".to_owned(),
             Self::Deprecated => "deprecated".to_owned(),
             Self::Checked { days_ago } => format!("checked {days_ago} days ago"),
+            Self::Role => node.role().reason().to_owned(),
             Self::Near => format!("near {}", request.current_file.as_deref().unwrap_or_default()),
         }
     }
+}
+
+/// What is no guidance weighs little for a task. Indexes are the hardest to recognise.
+fn role_factor(role: Role) -> f64 {
+    match role {
+        Role::Guidance => 1.0,
+        Role::Index => 0.5,
+        _ => 0.15,
+    }
+}
+
+/// Whether the task is about such texts.
+fn is_about(role: Role, task: &str) -> bool {
+    role == Role::Changelog && is_about_releases(task)
 }
 
 /// Days since `last_checked`; a date in the future counts as today.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::boost::boosts;
 use crate::budget::best_within;
+use crate::copies::merge_copies;
 use crate::error::{Error, in_range};
 use crate::keyword::KeywordQuery;
 use crate::merge::{Candidate, Part, merge_into_parents, sort};
@@ -17,6 +18,9 @@ use crate::node::NodeRef;
 use crate::relevance::{Evidence, odds, probability};
 use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS};
 use crate::snapshot::Snapshot;
+
+/// With a best score below this, nothing is recommended unless the settings ask for less.
+const MIN_FOR_ANY: f64 = 0.3;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +126,14 @@ pub struct Discovery {
     pub boosts: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
+impl Discovery {
+    /// The least score of the best node for there to be any recommendation: sections that may matter
+    /// besides a good one are worth a line, and are noise without it.
+    fn min_for_any(&self) -> f64 {
+        (3.0 * self.min_relevance_threshold).min(MIN_FOR_ANY).max(self.min_relevance_threshold)
+    }
+}
+
 impl Snapshot {
     pub fn discover(
         &self,
@@ -146,8 +158,12 @@ impl Snapshot {
             .filter(|candidate| candidate.score >= settings.min_relevance_threshold)
             .collect();
         sort(&mut candidates);
+        let best = candidates.first().map_or(0.0, |best| best.score);
+        if best < settings.min_for_any() {
+            candidates.clear();
+        }
         let total_available = candidates.len();
-        let mut candidates = merge_into_parents(candidates);
+        let mut candidates = merge_into_parents(merge_copies(candidates));
         if let Some(budget) = request.token_budget {
             candidates = within_budget(candidates, budget, limit);
         }
@@ -205,7 +221,7 @@ fn boosted<'a>(
     let boosts = boosts(node, request, settings);
     let factor: f64 = boosts.iter().map(|(factor, _)| factor).product();
     let score = probability(odds(evidence.relevance) * factor);
-    Candidate { node, score, evidence, merged: Vec::new() }
+    Candidate { node, score, evidence, merged: Vec::new(), copies: Vec::new() }
 }
 
 fn within_budget(
@@ -281,6 +297,13 @@ fn reason(
     if !candidate.merged.is_empty() {
         let titles: Vec<&str> = candidate.merged.iter().map(|part| part.node.title()).collect();
         parts.push(format!("sections below fit too ({})", titles.join(", ")));
+    }
+    if let [first, ..] = candidate.copies.as_slice() {
+        let more = candidate.copies.len();
+        parts.push(format!(
+            "{more} copies in other versions or languages, such as {}",
+            first.path()
+        ));
     }
     for (factor, reason) in boosts {
         parts.push(format!("{reason} ×{}", (factor * 100.0).round() / 100.0));

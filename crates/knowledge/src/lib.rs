@@ -14,6 +14,7 @@ pub mod base;
 mod blocks;
 mod boost;
 mod budget;
+mod copies;
 pub mod dependencies;
 pub mod diagnostic;
 mod dialect;

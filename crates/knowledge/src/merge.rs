@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::node::NodeRef;
 use crate::relevance::Evidence;
 
-/// From this score on ("consider" in the response), a section fits the task.
+/// A section fits the task if its score is at least this share of the best one.
 const FITS: f64 = 0.5;
 /// So many sections have to fit before the node above is recommended in their place.
 const MIN_SECTIONS: usize = 3;
@@ -21,6 +21,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) evidence: Evidence,
     /// Fitting sections below that were merged into it, best first.
     pub(crate) merged: Vec<Part<'a>>,
+    /// The same section in other versions or languages.
+    pub(crate) copies: Vec<NodeRef<'a>>,
 }
 
 /// A section that is recommended as a part of the node above it.
@@ -54,16 +56,17 @@ pub(crate) fn sort(candidates: &mut [Candidate<'_>]) {
         .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.node.index().cmp(&b.node.index())));
 }
 
-/// Replaces sections by the node above them where at least [`MIN_SECTIONS`] of them fit and they are
+/// `candidates` are sorted, best first. Replaces sections by the node above them where at least [`MIN_SECTIONS`] of them fit and they are
 /// most of its text: then one recommendation says more than several.
 pub(crate) fn merge_into_parents(candidates: Vec<Candidate<'_>>) -> Vec<Candidate<'_>> {
+    let fits = FITS * candidates.first().map_or(0.0, |best| best.score);
     let mut by_node: HashMap<usize, Candidate<'_>> =
         candidates.into_iter().map(|candidate| (candidate.node.index(), candidate)).collect();
     // The deepest first, so that merged sections can be merged again further up.
-    for (_, parent, children) in parents(&by_node) {
+    for (_, parent, children) in parents(&by_node, fits) {
         let children: Vec<usize> =
             children.into_iter().filter(|child| by_node.contains_key(child)).collect();
-        let own = by_node.get(&parent.index()).filter(|own| own.score >= FITS);
+        let own = by_node.get(&parent.index()).filter(|own| own.score >= fits);
         let fitting: usize = children.iter().map(|child| by_node[child].text_len()).sum::<usize>()
             + own.map_or(0, |own| text_len(own.node));
         let all: usize = parent.subtree().map(text_len).sum();
@@ -82,9 +85,10 @@ pub(crate) fn merge_into_parents(candidates: Vec<Candidate<'_>>) -> Vec<Candidat
 /// The nodes above fitting candidates with these candidates, deepest first.
 fn parents<'a>(
     candidates: &HashMap<usize, Candidate<'a>>,
+    fits: f64,
 ) -> Vec<(Reverse<u8>, NodeRef<'a>, Vec<usize>)> {
     let mut children: BTreeMap<usize, (NodeRef<'a>, Vec<usize>)> = BTreeMap::new();
-    for (index, candidate) in candidates.iter().filter(|(_, candidate)| candidate.score >= FITS) {
+    for (index, candidate) in candidates.iter().filter(|(_, candidate)| candidate.score >= fits) {
         if let Some(parent) = candidate.node.parent() {
             children.entry(parent.index()).or_insert((parent, Vec::new())).1.push(*index);
         }
@@ -116,5 +120,5 @@ fn merged<'a>(
     }
     parts.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.node.index().cmp(&b.node.index())));
     let (score, evidence) = best.unwrap_or_default();
-    Candidate { node: parent, score, evidence, merged: parts }
+    Candidate { node: parent, score, evidence, merged: parts, copies: Vec::new() }
 }

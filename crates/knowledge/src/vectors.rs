@@ -248,7 +248,7 @@ impl Background {
     /// The mean and the deviation of ordinary bases with the bundled model.
     const PRIOR: (f64, f64) = (0.12, 0.1);
 
-    fn of(sample: &[f32]) -> Self {
+    pub(crate) fn of(sample: &[f32]) -> Self {
         let (mean, deviation) = Self::PRIOR;
         let count = sample.len() as f64 + Self::PRIOR_NODES;
         let values = || sample.iter().copied().map(f64::from);

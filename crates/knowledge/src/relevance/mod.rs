@@ -123,3 +123,54 @@ pub(crate) fn odds(probability: f64) -> f64 {
 pub(crate) fn probability(odds: f64) -> f64 {
     odds / (1.0 + odds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The relevance of a candidate beside two others.
+    fn relevance(evidence: Evidence, background: Option<Background>) -> f64 {
+        let other = Evidence { keyword: 0.2, coverage: 0.4, cosine: Some(0.3), ..evidence.clone() };
+        let mut all = [evidence, other.clone(), other];
+        let question = Question { words: 5, nodes: 200, background };
+        judge(&question, &mut all.iter_mut().collect::<Vec<_>>());
+        all[0].relevance
+    }
+
+    #[test]
+    fn more_evidence_is_never_less_relevant() {
+        let plain = Evidence {
+            keyword: 0.3,
+            coverage: 0.5,
+            cosine: Some(0.4),
+            words: 60,
+            ..Evidence::default()
+        };
+        let more = [
+            Evidence { keyword: 0.5, ..plain.clone() },
+            Evidence { coverage: 0.8, ..plain.clone() },
+            Evidence { cosine: Some(0.6), ..plain.clone() },
+        ];
+        let background = Background::of(&[0.1; 40]);
+        for (n, better) in more.into_iter().enumerate() {
+            assert!(
+                relevance(better.clone(), Some(background))
+                    > relevance(plain.clone(), Some(background)),
+                "{n}"
+            );
+            assert!(
+                relevance(better, None) >= relevance(plain.clone(), None),
+                "{n} without vectors"
+            );
+        }
+    }
+
+    #[test]
+    fn until_vectors_are_computed_words_decide() {
+        let strong =
+            Evidence { keyword: 0.7, title: 0.3, coverage: 1.0, words: 40, ..Evidence::default() };
+        let weak = Evidence { keyword: 0.05, coverage: 0.1, words: 40, ..Evidence::default() };
+        assert!(relevance(strong, None) > 0.5);
+        assert!(relevance(weak, None) < 0.1);
+    }
+}

@@ -82,17 +82,4 @@ mod tests {
         }
         assert!(!keyword.weights.contains_key("surprise"));
     }
-
-    #[test]
-    fn more_evidence_is_never_less_relevant() {
-        for model in [Model::hybrid(), Model::keyword()] {
-            let plain = [2.0, 0.2, 0.1, 0.4, -3.0, 1.0, 1.5, 4.0, 6.0];
-            for feature in ["surprise", "keyword", "coverage", "share"] {
-                let at = FEATURES.iter().position(|name| *name == feature).unwrap();
-                let mut more = plain;
-                more[at] += 0.3;
-                assert!(model.probability(&more) >= model.probability(&plain), "{feature}");
-            }
-        }
-    }
 }
