@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::keyword::NodeKey;
+use crate::node::NodeRef;
 pub use crate::relevance::{FEATURES, Features};
 use crate::search::{CANDIDATES, SearchType};
 use crate::semantic::Semantic;
@@ -119,7 +120,7 @@ impl Snapshot {
         let removed: HashSet<NodeKey> = self
             .nodes()
             .filter(|node| !removed.is_empty() && removed.contains(node.path().as_str()))
-            .map(|node| node.key())
+            .map(NodeRef::key)
             .collect();
         let (found, _) = self.candidates(&query, CANDIDATES, move |key| !removed.contains(&key))?;
         let mut candidates: Vec<Candidate> = found
@@ -213,7 +214,7 @@ impl Run<'_> {
 }
 
 fn share<T>(all: impl Iterator<Item = T>, is: impl Fn(&T) -> bool) -> f64 {
-    let (mut matching, mut count) = (0, 0);
+    let (mut matching, mut count) = (0, 0_usize);
     for one in all {
         count += 1;
         matching += usize::from(is(&one));

@@ -41,21 +41,17 @@ pub(super) fn fit(observations: &[Observation<'_>], used: &[bool]) -> Fitted {
             let log_odds: f64 = beta.iter().zip(&row).map(|(b, x)| b * x).sum();
             let p = 1.0 / (1.0 + (-log_odds).exp());
             let error = f64::from(u8::from(one.is_relevant)) - p;
-            for i in 0..size {
-                gradient[i] += one.weight * error * row[i];
-                for j in 0..=i {
-                    hessian[i][j] += one.weight * p * (1.0 - p) * row[i] * row[j];
+            let curvature = one.weight * p * (1.0 - p);
+            for (i, value) in row.iter().enumerate() {
+                gradient[i] += one.weight * error * value;
+                for (sum, other) in hessian[i].iter_mut().zip(&row) {
+                    *sum += curvature * value * other;
                 }
             }
         }
         for i in 1..size {
             gradient[i] -= PENALTY * total * beta[i];
             hessian[i][i] += PENALTY * total;
-        }
-        for i in 0..size {
-            for j in i + 1..size {
-                hessian[i][j] = hessian[j][i];
-            }
         }
         let step = solve(hessian, gradient);
         let largest = step.iter().fold(0.0_f64, |max, value| max.max(value.abs()));
