@@ -373,3 +373,29 @@ fn a_closed_pipe_is_not_an_error() {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn own_questions_fail_when_their_answer_is_no_longer_recommended() {
+    let workspace = Workspace::with(&[
+        (
+            "keys.md",
+            "# Keys\n## Rotation\nRotate the signing keys every 90 days with `keys rotate`.\n",
+        ),
+        ("deploy.md", "# Deployment\n## Rollback\nRoll a release back with `deploy undo`.\n"),
+        (
+            "questions.jsonl",
+            "{\"text\": \"rotate the signing keys\", \"answers\": [{\"path\": \"keys.md\", \"heading\": \"Rotation\"}]}\n\
+             {\"text\": \"bake sourdough bread\"}\n",
+        ),
+    ]);
+    let mine = ["eval", "mine", "questions.jsonl"];
+    let passed = workspace.run(&mine);
+    assert!(passed.contains("2 of 2 questions in questions.jsonl are answered"), "{passed}");
+    fs::write(workspace.path().join("keys.md"), "# Keys\nWe have keys.\n").unwrap();
+    let failed = workspace.run(&mine);
+    assert!(failed.contains("1 of 2 questions"), "{failed}");
+    assert!(failed.contains("its answer `keys.md`, \"Rotation\", is gone"), "{failed}");
+    assert!(failed.starts_with("exit 1\n"), "{failed}");
+    let unreadable = workspace.run(&["eval", "mine", "nowhere.jsonl"]);
+    assert!(unreadable.contains("cannot read `nowhere.jsonl`"), "{unreadable}");
+}

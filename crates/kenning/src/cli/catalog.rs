@@ -8,8 +8,20 @@ use clap::{Args, Subcommand};
 pub enum Eval {
     /// Measure search on questions with known answers: ranking, calibration and refusal
     Retrieval(EvalRetrieval),
+    /// Ask your own questions, and fail if a section that should answer one is not recommended
+    Mine(EvalMine),
     /// Give a model plain requests and score which tools it calls, with which arguments
     Tools(EvalTools),
+}
+
+#[derive(Debug, Args)]
+pub struct EvalMine {
+    /// Questions, a line of JSON each: {"text": "…", "answers": [{"path": "guide.md", "heading":
+    /// "Setup"}]}. Without answers, nothing should be recommended with confidence
+    pub file: PathBuf,
+    /// How many recommendations may come before an answer is found, including it
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub first: usize,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,9 @@ use serde::de::DeserializeOwned;
 use super::Context;
 use crate::failure::Failure;
 
+const FORMS: &str = "a set is a folder with questions.jsonl and Markdown files or corpus.jsonl, or with \
+                     corpus.jsonl, queries.jsonl and qrels.jsonl; `eval mine` takes one file";
+
 pub(super) struct Set {
     pub(super) library: Arc<Library>,
     pub(super) questions: Vec<Judged>,
@@ -73,6 +76,13 @@ impl Set {
         folder: &Path,
         documents: Option<&Path>,
     ) -> Result<Self, Failure> {
+        for folder in std::iter::once(folder).chain(documents) {
+            if !folder.is_dir() {
+                return Err(
+                    Failure::usage(format!("`{}` is not a folder", folder.display())).hint(FORMS)
+                );
+            }
+        }
         let mut paths = HashMap::new();
         let library = if folder.join("corpus.jsonl").exists() {
             let corpus: Vec<Entry> = lines(&folder.join("corpus.jsonl"))?;
@@ -135,6 +145,50 @@ fn questions(
     Ok(questions)
 }
 
+/// A question about one's own bases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnQuestion {
+    pub(super) text: String,
+    /// Empty if nothing should answer it.
+    #[serde(default)]
+    pub(super) answers: Vec<OwnAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OwnAnswer {
+    path: String,
+    #[serde(default)]
+    heading: String,
+}
+
+impl OwnAnswer {
+    /// The path of the node; `None` if it is not there.
+    pub(super) fn path_in(&self, snapshot: &Snapshot) -> Option<String> {
+        section(snapshot, &self.path, &self.heading, None)
+    }
+}
+
+impl std::fmt::Display for OwnAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.heading.as_str() {
+            "" => write!(f, "`{}`", self.path),
+            heading => write!(f, "`{}`, \"{heading}\",", self.path),
+        }
+    }
+}
+
+pub(super) fn own_questions(file: &Path) -> Result<Vec<OwnQuestion>, Failure> {
+    let questions: Vec<OwnQuestion> = lines(file)?;
+    if questions.is_empty() {
+        return Err(Failure::usage(format!("`{}` has no question", file.display())).hint(
+            "write one line of JSON for each question; `kenning eval mine --help` shows one",
+        ));
+    }
+    Ok(questions)
+}
+
 /// The path of the section that begins at this line, or else has this heading.
 fn section(snapshot: &Snapshot, path: &str, heading: &str, line: Option<usize>) -> Option<String> {
     let root = snapshot.resolve(path).ok()?;
@@ -175,10 +229,7 @@ fn judged(folder: &Path, paths: &HashMap<String, String>) -> Result<Vec<Judged>,
 
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
     let text = fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read `{}`: {error}", path.display())).hint(
-            "a set is a folder with questions.jsonl and Markdown files or corpus.jsonl, or with \
-             corpus.jsonl, queries.jsonl and qrels.jsonl",
-        )
+        Failure::usage(format!("cannot read `{}`: {error}", path.display())).hint(FORMS)
     })?;
     let parse = |(n, line): (usize, &str)| {
         serde_json::from_str(line)
