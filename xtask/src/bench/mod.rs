@@ -3,6 +3,7 @@
 //! comments that name it; what was measured and how is explained around them.
 
 mod corpus;
+mod grep;
 mod growth;
 mod protocol;
 mod scaling;
@@ -36,7 +37,8 @@ struct Scale {
 /// Measures a section and returns its tables.
 type Measure = fn() -> Result<String>;
 
-const SECTIONS: [(&str, Measure); 13] = [
+const SECTIONS: [(&str, Measure); 14] = [
+    ("grep", grep::measure),
     ("start", start::measure),
     ("stack", stack::measure),
     ("servers", servers::measure),

@@ -20,7 +20,7 @@ struct Source {
 }
 
 /// The folder of the Markdown files of a set; `None` if the set has its own texts.
-pub(super) fn fetch(set: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn fetch(set: &Path) -> Result<Option<PathBuf>> {
     let path = set.join("source.json");
     if !path.exists() {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! `cargo xtask fit`: fits the model of relevance on labelled sets, writes its coefficients, and reports
 //! how it does on every set when that set was left out of the fit.
 
-mod documents;
+pub(crate) mod documents;
 mod figures;
 mod logistic;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 
 use kenning_knowledge::Snapshot;
-use kenning_knowledge::evaluate::{Evaluation, Evidences, FEATURES, Judged, Quality};
+use kenning_knowledge::evaluate::{Evaluation, Evidences, FEATURES, Judged, Quality, Reading};
 use serde_json::json;
 
 use super::Context;
@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, options: &cli::EvalRetrieval) -> Result<Exi
         }
         file.flush().map_err(failed)?;
     }
-    let evaluation = snapshot.evaluate(&set.questions)?;
+    let evaluation = snapshot.evaluate(&set.questions, &context.settings.discovery)?;
     context.answer(&evaluation, text)
 }
 
@@ -99,6 +99,15 @@ fn text(evaluation: &Evaluation) -> String {
             band.from, band.results, band.mean_score, band.relevant_share
         );
     }
+    let reading = |name: &str, reading: &Reading| {
+        format!(
+            "{name:28}{:8}{:8}{:8}{:8.3}\n",
+            reading.median_tokens, reading.mean_tokens, reading.p90_tokens, reading.never
+        )
+    };
+    out += "\ntokens until an answer is read  median    mean     p90   never\n";
+    out += &reading("files by their words", &evaluation.read_by_words);
+    out += &reading("discover_context", &evaluation.read_by_discovery);
     let refusal = &evaluation.refusal;
     out += &format!(
         "\nrefused although there {:.3}\nsure (0.7) although removed {:.3}\n",

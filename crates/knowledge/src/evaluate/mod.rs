@@ -1,11 +1,15 @@
 //! How good search is, on questions with known answers: ranking (nDCG, recall, MRR, hits), whether
 //! scores are probabilities (calibration), and whether it says no when there is no answer (refusal).
 
+mod reading;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use self::reading::Reading;
+use crate::discover::Discovery;
 use crate::error::Error;
 use crate::keyword::NodeKey;
 use crate::node::NodeRef;
@@ -87,6 +91,9 @@ pub struct Evaluation {
     pub hybrid: Quality,
     pub calibration: Calibration,
     pub refusal: Refusal,
+    /// By a search for words over the files, and by the recommendations.
+    pub read_by_words: Reading,
+    pub read_by_discovery: Reading,
 }
 
 /// A candidate for a question with what the model of relevance sees of it.
@@ -135,7 +142,7 @@ impl Snapshot {
         Ok(candidates)
     }
 
-    pub fn evaluate(&self, judged: &[Judged]) -> Result<Evaluation, Error> {
+    pub fn evaluate(&self, judged: &[Judged], settings: &Discovery) -> Result<Evaluation, Error> {
         let answerable: Vec<&Judged> = judged.iter().filter(|one| one.absent.is_none()).collect();
         let mut runs: [Vec<Run<'_>>; 3] = Default::default();
         let mut removed = Vec::new();
@@ -161,7 +168,11 @@ impl Snapshot {
         let quality = |runs: &[Run<'_>]| mean(runs.iter().map(Run::quality));
         let [keyword, semantic, hybrid] = &runs;
         let sure = |scores: &[f64]| share(scores.iter(), |score| **score >= LOAD);
+        let read_by_words = self.read_by_words(&answerable);
+        let read_by_discovery = self.read_by_discovery(&answerable, settings)?;
         Ok(Evaluation {
+            read_by_words,
+            read_by_discovery,
             questions: judged.len(),
             nodes: self.node_count(),
             keyword: quality(keyword),
