@@ -16,7 +16,7 @@ use crate::keyword::KeywordQuery;
 use crate::merge::{Candidate, Part, merge_into_parents, sort};
 use crate::node::NodeRef;
 use crate::relevance::{Evidence, odds, probability};
-use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS};
+use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS, PreparedQuery};
 use crate::snapshot::Snapshot;
 
 /// With a best score below this, nothing is recommended unless the settings ask for less.
@@ -168,7 +168,7 @@ impl Snapshot {
             candidates = within_budget(candidates, budget, limit);
         }
         candidates.truncate(limit);
-        let message = self.message(request, total_available, candidates.len());
+        let message = self.message(&query, request, total_available, candidates.len());
         let recommendations =
             candidates.iter().map(|c| recommend(c, &query.keyword, request, settings)).collect();
         Ok(DiscoverResponse { recommendations, total_available, message })
@@ -176,11 +176,12 @@ impl Snapshot {
 
     fn message(
         &self,
+        query: &PreparedQuery,
         request: &DiscoverRequest,
         relevant: usize,
         returned: usize,
     ) -> Option<String> {
-        let coverage = self.coverage();
+        let coverage = self.coverage_by(&query.semantic);
         let partial = (!coverage.is_complete()).then(|| {
             format!(
                 "meaning: {} % ready; {} of {} nodes are compared by keywords only, until their \
@@ -299,11 +300,11 @@ fn reason(
         parts.push(format!("sections below fit too ({})", titles.join(", ")));
     }
     if let [first, ..] = candidate.copies.as_slice() {
-        let more = candidate.copies.len();
-        parts.push(format!(
-            "{more} copies in other versions or languages, such as {}",
-            first.path()
-        ));
+        let others = match candidate.copies.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        parts.push(format!("copied in another version or language: {}{others}", first.path()));
     }
     for (factor, reason) in boosts {
         parts.push(format!("{reason} ×{}", (factor * 100.0).round() / 100.0));

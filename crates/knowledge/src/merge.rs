@@ -8,7 +8,7 @@ use crate::node::NodeRef;
 use crate::relevance::Evidence;
 
 /// A section fits the task if its score is at least this share of the best one.
-const FITS: f64 = 0.5;
+const FITS: f64 = 0.4;
 /// So many sections have to fit before the node above is recommended in their place.
 const MIN_SECTIONS: usize = 3;
 /// The share of the text of a node and all below it that has to fit.
@@ -32,10 +32,13 @@ pub(crate) struct Part<'a> {
 }
 
 impl Candidate<'_> {
-    /// The cost of reading it: its own text and that of the merged sections.
+    /// The cost of reading it, with all below it if sections were merged.
     pub(crate) fn tokens(&self) -> usize {
-        let below: usize = self.merged.iter().map(|part| part.node.token_count()).sum();
-        self.node.token_count() + below
+        if self.merged.is_empty() {
+            return self.node.token_count();
+        }
+        // It is to be retrieved with its children.
+        self.node.subtree().map(NodeRef::token_count).sum()
     }
 
     /// Bytes of its own text and of the merged sections.
@@ -73,7 +76,8 @@ pub(crate) fn merge_into_parents(candidates: Vec<Candidate<'_>>) -> Vec<Candidat
         if children.len() < MIN_SECTIONS || (fitting as f64) < MIN_SHARE * all as f64 {
             continue;
         }
-        let children = children.iter().filter_map(|child| by_node.remove(child)).collect();
+        let below: Vec<usize> = parent.subtree().skip(1).map(NodeRef::index).collect();
+        let children = below.iter().filter_map(|child| by_node.remove(child)).collect();
         let own = by_node.remove(&parent.index());
         by_node.insert(parent.index(), merged(parent, own, children));
     }
@@ -106,13 +110,15 @@ fn merged<'a>(
     own: Option<Candidate<'a>>,
     children: Vec<Candidate<'a>>,
 ) -> Candidate<'a> {
-    let mut parts = Vec::new();
+    let (mut parts, mut copies) = (Vec::new(), Vec::new());
     let mut best: Option<(f64, Evidence)> = own.map(|own| {
         parts.extend(own.merged);
+        copies.extend(own.copies);
         (own.score, own.evidence)
     });
     for child in children {
         parts.extend(child.merged);
+        copies.extend(child.copies);
         parts.push(Part { node: child.node, score: child.score });
         if best.as_ref().is_none_or(|(score, _)| child.score > *score) {
             best = Some((child.score, child.evidence));
@@ -120,5 +126,5 @@ fn merged<'a>(
     }
     parts.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.node.index().cmp(&b.node.index())));
     let (score, evidence) = best.unwrap_or_default();
-    Candidate { node: parent, score, evidence, merged: parts, copies: Vec::new() }
+    Candidate { node: parent, score, evidence, merged: parts, copies }
 }

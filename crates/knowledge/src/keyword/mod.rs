@@ -304,8 +304,8 @@ pub(crate) struct Matches {
 }
 
 impl Matches {
-    /// Further terms count as missing: no question has so many.
-    const MAX_TERMS: usize = 128;
+    /// Further terms of a page of text as a question are not looked at.
+    pub(crate) const MAX_TERMS: usize = 128;
 
     pub(crate) fn has(self, term: usize) -> bool {
         term < Self::MAX_TERMS && self.terms >> term & 1 == 1

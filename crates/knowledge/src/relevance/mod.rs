@@ -23,6 +23,12 @@ const COVERAGE: f64 = 0.35;
 const TITLE: f64 = 0.2;
 const SURPRISE: f64 = 0.11;
 
+/// Longer questions and smaller bases than the fit has seen count as its longest and smallest.
+const MAX_WORDS: usize = 30;
+const MIN_NODES: usize = 60;
+/// The least surprise at which meaning alone speaks for a node.
+const MIN_SURPRISE: f64 = 1.0;
+
 /// What speaks for a node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Evidence {
@@ -54,6 +60,12 @@ impl Evidence {
         (self.keyword + self.title).min(1.0)
     }
 
+    /// Whether nothing speaks for the node: no word of the question, and no more likeness of meaning
+    /// than any node has. In a small base such a node may still be the best.
+    fn is_void(&self) -> bool {
+        self.coverage == 0.0 && self.surprise.unwrap_or_default() < MIN_SURPRISE
+    }
+
     /// Words and meaning on one scale, to compare candidates with each other.
     fn strength(&self) -> f64 {
         KEYWORD * f64::from(self.keyword)
@@ -76,7 +88,7 @@ pub(crate) struct Question {
 /// The share of the words of a question, weighted by IDF, that a node has.
 pub(crate) fn coverage(query: &KeywordQuery, matches: Matches, above: &[&str]) -> f32 {
     let (mut found, mut all) = (0.0, f32::MIN_POSITIVE);
-    for (n, term) in query.terms.iter().enumerate() {
+    for (n, term) in query.terms.iter().enumerate().take(Matches::MAX_TERMS) {
         let mass = term.count * term.idf;
         all += mass;
         if matches.has(n) || above.contains(&term.stem.as_str()) {
@@ -95,22 +107,26 @@ pub(crate) fn judge(question: &Question, candidates: &mut [&mut Evidence]) {
     let strengths: Vec<f64> = candidates.iter().map(|evidence| evidence.strength()).collect();
     let best = strengths.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let total: f64 = strengths.iter().map(|strength| ((strength - best) / TEMPERATURE).exp()).sum();
-    let model = if question.background.is_some() { Model::hybrid() } else { Model::keyword() };
     for (evidence, strength) in candidates.iter_mut().zip(&strengths) {
         let stronger = strengths.iter().filter(|other| *other > strength).count();
         evidence.features = [
-            // A node without a vector yet is taken for an ordinary one.
+            // Of a node without a vector yet, only the words count.
             evidence.surprise.unwrap_or_default(),
             f64::from(evidence.keyword),
             f64::from(evidence.title),
             f64::from(evidence.coverage),
             (strength - best) / TEMPERATURE - total.ln(),
             (stronger as f64).ln_1p(),
-            (question.words as f64).ln_1p(),
+            (question.words.min(MAX_WORDS) as f64).ln_1p(),
             f64::from(evidence.words).ln_1p(),
-            (question.nodes as f64).ln_1p(),
+            (question.nodes.max(MIN_NODES) as f64).ln_1p(),
         ];
-        evidence.relevance = model.probability(&evidence.features);
+        let model = match evidence.surprise {
+            Some(_) => Model::hybrid(),
+            None => Model::keyword(),
+        };
+        evidence.relevance =
+            if evidence.is_void() { 0.0 } else { model.probability(&evidence.features) };
     }
 }
 

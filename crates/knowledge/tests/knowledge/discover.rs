@@ -272,3 +272,38 @@ fn keywords_are_used_until_vectors_are_computed() {
     assert_eq!(ids(&found), ["a"]);
     assert!(found.message.unwrap().contains("1 of 1 nodes are compared by keywords only"));
 }
+
+#[test]
+fn copies_in_other_versions_are_one_recommendation_and_namesakes_are_not() {
+    let page = "# Signing keys\n## Rotation\nRotate the signing keys every 90 days.\n";
+    let folder = Folder::new(&[
+        ("docs/v1/keys.md", page),
+        ("docs/v2/keys.md", page),
+        ("docs/v10/keys.md", page),
+        (
+            "docs/dev/keys.md",
+            "# Keys of contributors\n## Rotation\nRotate your signing keys yourself.\n",
+        ),
+    ]);
+    let library = embedded(folder.base("kb"));
+    let found =
+        library.snapshot().discover(&request("rotate the signing keys"), &settings()).unwrap();
+    let paths: Vec<&str> = found.recommendations.iter().map(|r| r.path.as_str()).collect();
+    let of_versions: Vec<&&str> =
+        paths.iter().filter(|p| p.contains("/v") && p.contains("rotation")).collect();
+    assert_eq!(of_versions.len(), 1, "{paths:?}");
+    assert!(of_versions[0].starts_with("docs/v10/"), "{paths:?}");
+    let kept = found.recommendations.iter().find(|r| r.path == **of_versions[0]).unwrap();
+    assert!(kept.reason.contains("copied in another version or language"), "{}", kept.reason);
+    assert!(paths.iter().any(|path| path.starts_with("docs/dev/")), "{paths:?}");
+}
+
+#[test]
+fn a_base_of_one_page_still_says_no() {
+    let folder = Folder::new(&[("keys.md", "# Signing keys\nRotate them every 90 days.\n")]);
+    let library = embedded(folder.base("kb"));
+    for task in ["bake sourdough bread in a pot", "configure a kubernetes ingress", "???"] {
+        let found = library.snapshot().discover(&request(task), &settings()).unwrap();
+        assert!(found.recommendations.is_empty(), "{task}: {found:?}");
+    }
+}

@@ -193,12 +193,13 @@ pub(super) fn own_questions(file: &Path) -> Result<Vec<OwnQuestion>, Failure> {
 fn section(snapshot: &Snapshot, path: &str, heading: &str, line: Option<usize>) -> Option<String> {
     let root = snapshot.resolve(path).ok()?;
     let wanted = folded(heading);
-    if wanted.is_empty() {
-        return Some(root.path());
-    }
     let at_line = |line| root.subtree().find(|node| node.section().line == line);
     let named = || root.subtree().find(|node| folded(node.title()) == wanted);
-    Some(line.and_then(at_line).or_else(named)?.path())
+    match line.and_then(at_line) {
+        Some(node) => Some(node.path()),
+        None if wanted.is_empty() => Some(root.path()),
+        None => Some(named()?.path()),
+    }
 }
 
 /// Letters and digits alone: authors decorate headings.
