@@ -132,6 +132,8 @@ fn used(state: &State, limits: &ConnectionLimits, now: Instant) -> Option<f64> {
     let deadline = match state.turn {
         Turn::Head => limits.head,
         Turn::Body => limits.body,
+        // An answer is complete for us before the client has read it.
+        Turn::Idle if state.unread_since.is_some() => return None,
         Turn::Idle => limits.idle,
         Turn::Server => return None,
     };
