@@ -47,7 +47,7 @@ fn open(folder: &TempDir) -> AppState {
     let library = Library::open(vec![base], &|_, _| {}).unwrap();
     let discovery = Discovery {
         default_max_results: 5,
-        min_relevance_threshold: 0.1,
+        min_relevance_threshold: 0.07,
         boost_active_status: 1.2,
         boost_recent_update_days: 30,
         boost_recent_update_factor: 1.1,

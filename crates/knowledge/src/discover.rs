@@ -20,7 +20,7 @@ use crate::search::{CANDIDATES, MAX_QUERY_CHARS, MAX_RESULTS, PreparedQuery};
 use crate::snapshot::Snapshot;
 
 /// With a best score below this, nothing is recommended unless the settings ask for less.
-const MIN_FOR_ANY: f64 = 0.3;
+const MIN_FOR_ANY: f64 = 0.2;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

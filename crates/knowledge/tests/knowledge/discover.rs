@@ -48,7 +48,7 @@ pub(crate) fn settings() -> Discovery {
     ];
     Discovery {
         default_max_results: 5,
-        min_relevance_threshold: 0.1,
+        min_relevance_threshold: 0.07,
         boost_active_status: 1.2,
         // Recency depends on the day of the test; it has a test of its own.
         boost_recent_update_days: 0,

@@ -101,7 +101,7 @@ impl Fixture {
 fn discovery() -> Discovery {
     Discovery {
         default_max_results: 5,
-        min_relevance_threshold: 0.1,
+        min_relevance_threshold: 0.07,
         boost_active_status: 1.2,
         boost_recent_update_days: 30,
         boost_recent_update_factor: 1.1,
