@@ -56,7 +56,7 @@ pub(crate) type Listener = Box<dyn Fn(ContentChange<'_>) + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Versions {
     state: Arc<Folder>,
-    /// Set once there is somebody to tell of changes.
+    /// Set once a listener for changes exists.
     pub(crate) listener: Arc<OnceLock<Listener>>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     /// The time of the last version: each version gets another one.

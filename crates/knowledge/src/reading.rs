@@ -105,7 +105,7 @@ impl Reader {
             let on_entry = || {
                 counted.fetch_add(1, Ordering::Relaxed);
             };
-            // Nobody receives it if it took too long.
+            // The receiver is gone if it took too long.
             let _ = sender.send(files.list(&base, &on_entry));
         };
         Builder::new().name("list".to_owned()).spawn(list).ok()?;
@@ -118,7 +118,7 @@ impl Reader {
                     let now = entries.load(Ordering::Relaxed);
                     if now == seen {
                         let mut stalled = self.stalled.lock();
-                        // If it is done by now, nobody would remove the mark.
+                        // If it is done by now, the mark would stay.
                         return listed.try_recv().ok().or_else(|| {
                             stalled.insert(place);
                             None
@@ -241,7 +241,7 @@ impl<T: Send + 'static> Batch<T> {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = self.jobs.get(index) else { return };
             let event = catch_unwind(AssertUnwindSafe(|| self.run(index, job)));
-            // Nobody receives it if this thread was given up.
+            // The receiver is gone if this thread was given up.
             let _ = self.events.send(match event {
                 Ok(outcome) => Event::Finished(index, outcome),
                 Err(panic) => Event::Panicked(panic),

@@ -67,7 +67,7 @@ impl Activity {
         self.set(Turn::Body);
     }
 
-    /// The body was received, or nobody wants the rest of it.
+    /// The body was received, or the handler dropped it.
     pub(super) fn received_body(&self) {
         self.change(|state, now| {
             if state.turn == Turn::Body {
